@@ -30,14 +30,23 @@ import urllib.request
 
 from usage import arguments
 
-PACKAGES = ('prometheus etcd-server prometheus-node-exporter mtail '
-            'prometheus-pushgateway prometheus-blackbox-exporter caddy victoria-metrics '
-            'influxdb nats-server').split()
+PACKAGES = (
+    'prometheus etcd-server prometheus-node-exporter mtail '
+    'prometheus-pushgateway prometheus-blackbox-exporter caddy victoria-metrics '
+    'influxdb nats-server'
+).split()
 SECOND_NATS = 'github.com/nats-io/nats-server/v2@v2.9.25'
 INSTANCES = 2
 INTERVAL = 15
-TYPES = {'heap': 'heap', 'allocs': 'allocs', 'goroutine': 'goroutine', 'block': 'block',
-         'mutex': 'mutex', 'threadcreate': 'threadcreate', 'profile': 'profile?seconds=10'}
+TYPES = {
+    'heap': 'heap',
+    'allocs': 'allocs',
+    'goroutine': 'goroutine',
+    'block': 'block',
+    'mutex': 'mutex',
+    'threadcreate': 'threadcreate',
+    'profile': 'profile?seconds=10',
+}
 
 FAILURES = (OSError, http.client.HTTPException)  # of what is being restarted
 
@@ -66,6 +75,7 @@ def write(path, text):
 class Instance:
     """One running copy of a program. Subclasses say how it is started and
     what keeps it busy."""
+
     binary = ''
     pause = 0.02  # seconds between requests of the load
 
@@ -88,8 +98,9 @@ class Instance:
 
     def start(self):
         with open(os.path.join(self.home, 'log'), 'ab') as log:
-            self.child = subprocess.Popen(self.command(), stdout=log, stderr=log, cwd=self.home,
-                                          env={**os.environ, 'HOME': self.home})
+            self.child = subprocess.Popen(
+                self.command(), stdout=log, stderr=log, cwd=self.home, env={**os.environ, 'HOME': self.home}
+            )
 
     def stop(self):
         self.child.send_signal(signal.SIGKILL)
@@ -135,18 +146,28 @@ class Prometheus(Instance):
 
     def flags(self):
         targets = json.dumps([f'127.0.0.1:{p}' for p in self.targets])
-        config = write(f'{self.home}/prometheus.yml', 'global: {scrape_interval: 2s}\n'
-                       f'scrape_configs: [{{job_name: all, static_configs: [{{targets: {targets}}}]}}]\n')
-        return [f'--config.file={config}', f'--storage.tsdb.path={self.home}/data',
-                f'--web.listen-address=127.0.0.1:{self.port}']
+        config = write(
+            f'{self.home}/prometheus.yml',
+            'global: {scrape_interval: 2s}\n'
+            f'scrape_configs: [{{job_name: all, static_configs: [{{targets: {targets}}}]}}]\n',
+        )
+        return [
+            f'--config.file={config}',
+            f'--storage.tsdb.path={self.home}/data',
+            f'--web.listen-address=127.0.0.1:{self.port}',
+        ]
 
     def work(self, n):
-        query = ('rate(process_cpu_seconds_total[1m])', 'sum by (instance) (go_goroutines)',
-                 'histogram_quantile(0.9,rate(go_gc_duration_seconds[1m]))',
-                 'count({__name__=~".%2B"}) by (__name__)')[n % 4]
+        query = (
+            'rate(process_cpu_seconds_total[1m])',
+            'sum by (instance) (go_goroutines)',
+            'histogram_quantile(0.9,rate(go_gc_duration_seconds[1m]))',
+            'count({__name__=~".%2B"}) by (__name__)',
+        )[n % 4]
         now = int(time.time())
-        request(f'{self.url}/api/v1/query_range?query={query.replace(" ", "%20")}'
-                f'&start={now - 600}&end={now}&step=15')
+        request(
+            f'{self.url}/api/v1/query_range?query={query.replace(" ", "%20")}' f'&start={now - 600}&end={now}&step=15'
+        )
 
 
 class Etcd(Instance):
@@ -154,10 +175,16 @@ class Etcd(Instance):
 
     def flags(self):
         peer = f'http://127.0.0.1:{free_port()}'
-        return ['--enable-pprof', f'--data-dir={self.home}/data', f'--listen-client-urls={self.url}',
-                f'--advertise-client-urls={self.url}', f'--listen-peer-urls={peer}',
-                f'--initial-advertise-peer-urls={peer}', f'--initial-cluster=default={peer}',
-                '--unsafe-no-fsync']
+        return [
+            '--enable-pprof',
+            f'--data-dir={self.home}/data',
+            f'--listen-client-urls={self.url}',
+            f'--advertise-client-urls={self.url}',
+            f'--listen-peer-urls={peer}',
+            f'--initial-advertise-peer-urls={peer}',
+            f'--initial-cluster=default={peer}',
+            '--unsafe-no-fsync',
+        ]
 
     def start(self):
         subprocess.run(['rm', '-rf', f'{self.home}/data'], check=True)  # its peer URL changes
@@ -188,18 +215,31 @@ class Mtail(Instance):
 
     def flags(self):
         os.makedirs(f'{self.home}/programs', exist_ok=True)
-        write(f'{self.home}/programs/web.mtail', 'counter requests by method, code\ncounter bytes by path\n'
-              '/^(?P<method>\\w+) (?P<path>\\S+) (?P<code>\\d+) (?P<size>\\d+)$/ {\n'
-              '  requests[$method][$code]++\n  bytes[$path] += $size\n}\n')
+        write(
+            f'{self.home}/programs/web.mtail',
+            'counter requests by method, code\ncounter bytes by path\n'
+            '/^(?P<method>\\w+) (?P<path>\\S+) (?P<code>\\d+) (?P<size>\\d+)$/ {\n'
+            '  requests[$method][$code]++\n  bytes[$path] += $size\n}\n',
+        )
         write(f'{self.home}/web.log', '')
-        return ['--progs', f'{self.home}/programs', '--logs', f'{self.home}/web.log',
-                '--address', '127.0.0.1', '--port', str(self.port)]
+        return [
+            '--progs',
+            f'{self.home}/programs',
+            '--logs',
+            f'{self.home}/web.log',
+            '--address',
+            '127.0.0.1',
+            '--port',
+            str(self.port),
+        ]
 
     def work(self, n):
         with open(f'{self.home}/web.log', 'a') as f:
             for _ in range(50):
-                f.write(f'{random.choice(("GET", "POST"))} /p{random.randrange(300)} '
-                        f'{random.choice((200, 404, 500))} {random.randrange(9999)}\n')
+                f.write(
+                    f'{random.choice(("GET", "POST"))} /p{random.randrange(300)} '
+                    f'{random.choice((200, 404, 500))} {random.randrange(9999)}\n'
+                )
         if n % 50 == 0:
             request(f'{self.url}/metrics')
 
@@ -236,11 +276,22 @@ class Caddy(Instance):
         self.pprof = free_port()
         for i in range(50):
             write(f'{self.home}/{i}.html', f'<p>{i}</p>' * random.randrange(3000))
-        site = {'listen': [f'127.0.0.1:{self.port}'], 'automatic_https': {'disable': True},
-                'routes': [{'handle': [{'handler': 'encode', 'encodings': {'gzip': {}}},
-                                       {'handler': 'file_server', 'root': self.home, 'browse': {}}]}]}
-        config = write(f'{self.home}/config.json', json.dumps({
-            'admin': {'listen': f'127.0.0.1:{self.pprof}'}, 'apps': {'http': {'servers': {'s': site}}}}))
+        site = {
+            'listen': [f'127.0.0.1:{self.port}'],
+            'automatic_https': {'disable': True},
+            'routes': [
+                {
+                    'handle': [
+                        {'handler': 'encode', 'encodings': {'gzip': {}}},
+                        {'handler': 'file_server', 'root': self.home, 'browse': {}},
+                    ]
+                }
+            ],
+        }
+        config = write(
+            f'{self.home}/config.json',
+            json.dumps({'admin': {'listen': f'127.0.0.1:{self.pprof}'}, 'apps': {'http': {'servers': {'s': site}}}}),
+        )
         return ['run', '--config', config]
 
     def work(self, n):
@@ -253,8 +304,11 @@ class VictoriaMetrics(Instance):
     pause = 0.05
 
     def flags(self):
-        return [f'-storageDataPath={self.home}/data', f'-httpListenAddr=127.0.0.1:{self.port}',
-                '-memory.allowedBytes=128MB']
+        return [
+            f'-storageDataPath={self.home}/data',
+            f'-httpListenAddr=127.0.0.1:{self.port}',
+            '-memory.allowedBytes=128MB',
+        ]
 
     def work(self, n):
         text = ''.join(f'v{i}{{host="h{random.randrange(50)}"}} {random.random()}\n' for i in range(50))
@@ -270,11 +324,17 @@ class VMAgent(Instance):
 
     def flags(self):
         targets = json.dumps([f'127.0.0.1:{p}' for p in Prometheus.targets])
-        config = write(f'{self.home}/scrape.yml', 'global: {scrape_interval: 3s}\n'
-                       f'scrape_configs: [{{job_name: all, static_configs: [{{targets: {targets}}}]}}]\n')
-        return [f'-promscrape.config={config}', f'-remoteWrite.tmpDataPath={self.home}/data',
-                f'-remoteWrite.url=http://127.0.0.1:{self.remote}/api/v1/write',
-                f'-httpListenAddr=127.0.0.1:{self.port}']
+        config = write(
+            f'{self.home}/scrape.yml',
+            'global: {scrape_interval: 3s}\n'
+            f'scrape_configs: [{{job_name: all, static_configs: [{{targets: {targets}}}]}}]\n',
+        )
+        return [
+            f'-promscrape.config={config}',
+            f'-remoteWrite.tmpDataPath={self.home}/data',
+            f'-remoteWrite.url=http://127.0.0.1:{self.remote}/api/v1/write',
+            f'-httpListenAddr=127.0.0.1:{self.port}',
+        ]
 
     def work(self, n):
         request(f'{self.url}/metrics')
@@ -285,11 +345,14 @@ class InfluxDB(Instance):
     pause = 0.05
 
     def flags(self):
-        config = write(f'{self.home}/influx.conf', 'reporting-disabled = true\n'
-                       f'bind-address = "127.0.0.1:{free_port()}"\n'
-                       f'[meta]\ndir = "{self.home}/meta"\n'
-                       f'[data]\ndir = "{self.home}/data"\nwal-dir = "{self.home}/wal"\n'
-                       f'[http]\nbind-address = "127.0.0.1:{self.port}"\nlog-enabled = false\n')
+        config = write(
+            f'{self.home}/influx.conf',
+            'reporting-disabled = true\n'
+            f'bind-address = "127.0.0.1:{free_port()}"\n'
+            f'[meta]\ndir = "{self.home}/meta"\n'
+            f'[data]\ndir = "{self.home}/data"\nwal-dir = "{self.home}/wal"\n'
+            f'[http]\nbind-address = "127.0.0.1:{self.port}"\nlog-enabled = false\n',
+        )
         return ['-config', config]
 
     def work(self, n):
@@ -307,8 +370,7 @@ class Nats(Instance):
 
     def flags(self):
         self.pprof = self.pprof if self.pprof != self.port else free_port()
-        return ['-a', '127.0.0.1', '-p', str(self.port), '-js', '-sd', f'{self.home}/data',
-                '-profile', str(self.pprof)]
+        return ['-a', '127.0.0.1', '-p', str(self.port), '-js', '-sd', f'{self.home}/data', '-profile', str(self.pprof)]
 
     def upgrade(self):
         """The second version takes over, as in a deployment."""
@@ -330,21 +392,33 @@ class Nats(Instance):
                 answer = answer[-3:] + piece
 
 
-PROGRAMS = (NodeExporter, Etcd, Mtail, Pushgateway, Caddy, VictoriaMetrics, InfluxDB, Nats,
-            VMAgent, Blackbox, Prometheus)
+PROGRAMS = (
+    NodeExporter,
+    Etcd,
+    Mtail,
+    Pushgateway,
+    Caddy,
+    VictoriaMetrics,
+    InfluxDB,
+    Nats,
+    VMAgent,
+    Blackbox,
+    Prometheus,
+)
 
 
 def fetch_programs(folder):
     os.makedirs(f'{folder}/second', exist_ok=True)
-    subprocess.run(['apt-get', 'download', '-q', *PACKAGES], cwd=folder, check=True,
-                   stdout=subprocess.DEVNULL)
+    subprocess.run(['apt-get', 'download', '-q', *PACKAGES], cwd=folder, check=True, stdout=subprocess.DEVNULL)
     for name in os.listdir(folder):
         if name.endswith('.deb'):
             subprocess.run(['dpkg', '-x', name, '.'], cwd=folder, check=True)
     go = '/usr/lib/go-1.19/bin/go'
-    subprocess.run([go if os.path.exists(go) else 'go', 'install', SECOND_NATS], check=True,
-                   env={**os.environ, 'GOBIN': f'{folder}/second', 'GOFLAGS': '-modcacherw',
-                        'GOTOOLCHAIN': 'local'})
+    subprocess.run(
+        [go if os.path.exists(go) else 'go', 'install', SECOND_NATS],
+        check=True,
+        env={**os.environ, 'GOBIN': f'{folder}/second', 'GOFLAGS': '-modcacherw', 'GOTOOLCHAIN': 'local'},
+    )
 
 
 def plan(instances, seconds):
@@ -360,8 +434,9 @@ def main(folder, minutes):
     print('fetching the programs', flush=True)
     fetch_programs(programs)
     instances = [kind(programs, folder, n) for kind in PROGRAMS for n in range(INSTANCES)]
-    Prometheus.targets = [i.port for i in instances if isinstance(i, (NodeExporter, Pushgateway,
-                                                                     Mtail, Etcd, InfluxDB))]
+    Prometheus.targets = [
+        i.port for i in instances if isinstance(i, (NodeExporter, Pushgateway, Mtail, Etcd, InfluxDB))
+    ]
     VMAgent.remote = next(i.port for i in instances if isinstance(i, VictoriaMetrics))
     try:
         run(instances, minutes)
@@ -372,8 +447,7 @@ def main(folder, minutes):
                 i.stop()
     files = [os.path.join(d, f) for d, _, names in os.walk(folder) for f in names]
     size = sum(os.path.getsize(f) for f in files)
-    print(f'{len(files)} profiles, {size / 1e6:.1f} MB; '
-          f'{sum(errors.values())} requests failed: {errors or "none"}')
+    print(f'{len(files)} profiles, {size / 1e6:.1f} MB; ' f'{sum(errors.values())} requests failed: {errors or "none"}')
 
 
 def run(instances, minutes):
@@ -381,8 +455,7 @@ def run(instances, minutes):
         i.start()
     time.sleep(5)
     threads = [threading.Thread(target=i.keep_busy, daemon=True) for i in instances]
-    threads += [threading.Thread(target=i.collect, args=(t,), daemon=True)
-                for i in instances for t in TYPES]
+    threads += [threading.Thread(target=i.collect, args=(t,), daemon=True) for i in instances for t in TYPES]
     for t in threads:
         t.start()
     print(f'{len(instances)} instances of {len(PROGRAMS)} programs run for {minutes:g} minutes', flush=True)

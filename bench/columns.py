@@ -34,10 +34,19 @@ class Server:
         with open(config, 'w') as f:
             f.write('scrape_configs: []\n')
         self.child = subprocess.Popen(
-            [everprof, 'serve', f'--config.file={config}', f'--storage.tsdb.path={data}',
-             '--storage.tsdb.retention.time=0', f'--web.listen-address=127.0.0.1:{port}',
-             '--query.memory=1GB', '--query.timeout=5m'],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            [
+                everprof,
+                'serve',
+                f'--config.file={config}',
+                f'--storage.tsdb.path={data}',
+                '--storage.tsdb.retention.time=0',
+                f'--web.listen-address=127.0.0.1:{port}',
+                '--query.memory=1GB',
+                '--query.timeout=5m',
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         for _ in range(100):
             try:
                 urllib.request.urlopen(f'{self.url}/-/ready').read()
@@ -90,8 +99,9 @@ def respaced(files, folder, windows, per_window):
 
 
 def filled(everprof, folder, data):
-    subprocess.run([everprof, 'tsdb', 'import', folder, f'--storage.tsdb.path={data}'],
-                   check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [everprof, 'tsdb', 'import', folder, f'--storage.tsdb.path={data}'], check=True, stdout=subprocess.DEVNULL
+    )
 
 
 def main():
@@ -106,25 +116,27 @@ def main():
         merged = {'mode': 'merge', 'from': 0, 'to': 'now', 'aggregate': 'sum'}
         server = Server(everprof, f'{d}/data')
         print(f'{"merge, report=proto":28} {"files":>6} {"pprof s":>8} {"server ms":>9} {"x":>6}')
-        for job, kind in (('prometheus', 'heap'), ('prometheus', 'profile'),
-                          ('etcd', 'goroutine')):
+        for job, kind in (('prometheus', 'heap'), ('prometheus', 'profile'), ('etcd', 'goroutine')):
             files = sorted(glob.glob(f'{d}/files/{job}*/{kind}/*'))
             theirs = best([pprof, '-symbolize=none', '-proto', *files], env)[0] - idle
-            ours, _ = server.measure('/api/v1/query', query=f'{kind}{{job=~"{job}.*"}}',
-                                     report='proto', **merged)
-            print(f'{job + " " + kind:28} {len(files):6} {theirs:8.3f} {ours:9.2f} '
-                  f'{theirs * 1e3 / ours:6.0f}', flush=True)
+            ours, _ = server.measure('/api/v1/query', query=f'{kind}{{job=~"{job}.*"}}', report='proto', **merged)
+            print(
+                f'{job + " " + kind:28} {len(files):6} {theirs:8.3f} {ours:9.2f} ' f'{theirs * 1e3 / ours:6.0f}',
+                flush=True,
+            )
         print(f'\n{"warm, over HTTP":40} {"server ms":>9} {"bytes":>8}')
         del merged['aggregate']
         for name, query, report in (
-                ('heaps of prometheus, flame graph', 'heap{job=~"prometheus.*"}', 'flamegraph'),
-                ('heaps of prometheus, top', 'heap{job=~"prometheus.*"}', 'top'),
-                ('all CPU profiles, flame graph', 'profile', 'flamegraph'),
-                ('all heaps, flame graph', 'heap', 'flamegraph')):
+            ('heaps of prometheus, flame graph', 'heap{job=~"prometheus.*"}', 'flamegraph'),
+            ('heaps of prometheus, top', 'heap{job=~"prometheus.*"}', 'top'),
+            ('all CPU profiles, flame graph', 'profile', 'flamegraph'),
+            ('all heaps, flame graph', 'heap', 'flamegraph'),
+        ):
             ms, size = server.measure('/api/v1/query', query=query, report=report, **merged)
             print(f'{name:40} {ms:9.2f} {size:8}', flush=True)
-        ms, size = server.measure('/api/v1/query_range', query='heap{job=~"prometheus.*"}',
-                                  totals='true', **{'from': 0, 'to': 'now'})
+        ms, size = server.measure(
+            '/api/v1/query_range', query='heap{job=~"prometheus.*"}', totals='true', **{'from': 0, 'to': 'now'}
+        )
         print(f'{"totals of one type over the hour":40} {ms:9.2f} {size:8}')
         print(f'RssAnon of the server: {server.memory():.1f} MiB', flush=True)
         server.stop()
@@ -135,12 +147,15 @@ def main():
         server = Server(everprof, f'{d}/data2')
         blocks = len(glob.glob(f'{d}/data2/*/meta.json'))
         before = server.memory()
-        ours, _ = server.measure('/api/v1/query', 3, query='heap', report='proto',
-                                 mode='merge', aggregate='sum', **{'from': 0, 'to': 'now'})
+        ours, _ = server.measure(
+            '/api/v1/query', 3, query='heap', report='proto', mode='merge', aggregate='sum', **{'from': 0, 'to': 'now'}
+        )
         theirs = cost([pprof, '-symbolize=none', '-proto', *many], env)[0] - idle
-        print(f'\n{len(many)} heaps in {blocks} blocks: pprof {theirs:.2f} s, server '
-              f'{ours:.1f} ms, {theirs * 1e3 / ours:.0f} x; RssAnon {before:.1f} and then '
-              f'{server.memory():.1f} MiB')
+        print(
+            f'\n{len(many)} heaps in {blocks} blocks: pprof {theirs:.2f} s, server '
+            f'{ours:.1f} ms, {theirs * 1e3 / ours:.0f} x; RssAnon {before:.1f} and then '
+            f'{server.memory():.1f} MiB'
+        )
         server.stop()
 
 

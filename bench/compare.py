@@ -19,8 +19,13 @@ times = sorted(int(f.split('.')[0]) for _, _, files in os.walk(fleet) for f in f
 middle = (times[0] + times[-1]) // 2
 with tempfile.TemporaryDirectory() as d:
     subprocess.run([program, 'tsdb', 'import', fleet, f'--storage.tsdb.path={d}/data'], check=True)
-    flags = [f'--storage.tsdb.path={d}/data', f'--base-from={times[0]}', f'--base-to={middle - 1}', f'--from={middle}',
-             f'--to={times[-1]}']
+    flags = [
+        f'--storage.tsdb.path={d}/data',
+        f'--base-from={times[0]}',
+        f'--base-to={middle - 1}',
+        f'--from={middle}',
+        f'--to={times[-1]}',
+    ]
     for selector in 'profile{}', '{__name__="heap"}', 'goroutine{}', 'mutex{}':
         used = {name: [] for name in commands}
         for _ in range(rounds):
@@ -30,6 +35,8 @@ with tempfile.TemporaryDirectory() as d:
                 assert status == 0, (name, selector)
                 used[name].append((usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024))
         cpu, memory = ({name: statistics.median(v[i] for v in values) for name, values in used.items()} for i in (0, 1))
-        print(f'{selector:20} diff {cpu["diff"]:.2f} s {memory["diff"]:.0f} MB, compare {cpu["compare"]:.2f} s '
-              f'{memory["compare"]:.0f} MB: {cpu["compare"] / cpu["diff"]:.2f} times the CPU time, '
-              f'{memory["compare"] / memory["diff"]:.2f} times the memory')
+        print(
+            f'{selector:20} diff {cpu["diff"]:.2f} s {memory["diff"]:.0f} MB, compare {cpu["compare"]:.2f} s '
+            f'{memory["compare"]:.0f} MB: {cpu["compare"] / cpu["diff"]:.2f} times the CPU time, '
+            f'{memory["compare"] / memory["diff"]:.2f} times the memory'
+        )

@@ -16,9 +16,14 @@ import tempfile
 from usage import arguments
 
 ROUNDS = 3
-SETS = [('prometheus heap', 'prometheus*', 'heap'), ('prometheus profile', 'prometheus*', 'profile'),
-        ('etcd goroutine', 'etcd*', 'goroutine'), ('all heap', '*', 'heap'),
-        ('all profile', '*', 'profile'), ('all goroutine', '*', 'goroutine')]
+SETS = [
+    ('prometheus heap', 'prometheus*', 'heap'),
+    ('prometheus profile', 'prometheus*', 'profile'),
+    ('etcd goroutine', 'etcd*', 'goroutine'),
+    ('all heap', '*', 'heap'),
+    ('all profile', '*', 'profile'),
+    ('all goroutine', '*', 'goroutine'),
+]
 
 
 def cost(argv, env):
@@ -54,17 +59,19 @@ def main():
         tiny = sorted(glob.glob(f'{d}/*/threadcreate/*'))[:1]
         theirs0 = best([pprof, '-symbolize=none', '-proto', *tiny], env)
         ours0 = best([everprof, 'report', 'proto', '-o', f'{d}/out', *tiny], env)
-        print(f'start-up: pprof {theirs0[0]:.3f} s {theirs0[1]:.0f} MiB, '
-              f'everprof {ours0[0]:.3f} s {ours0[1]:.0f} MiB')
-        print(f'{"":20} {"files":>5} {"pprof s":>8} {"ours s":>8} {"x":>6} '
-              f'{"pprof MiB":>9} {"ours MiB":>8}')
+        print(
+            f'start-up: pprof {theirs0[0]:.3f} s {theirs0[1]:.0f} MiB, ' f'everprof {ours0[0]:.3f} s {ours0[1]:.0f} MiB'
+        )
+        print(f'{"":20} {"files":>5} {"pprof s":>8} {"ours s":>8} {"x":>6} ' f'{"pprof MiB":>9} {"ours MiB":>8}')
         for name, program, kind in SETS:
             files = sorted(glob.glob(f'{d}/{program}/{kind}/*'))
             theirs = best([pprof, '-symbolize=none', '-proto', *files], env)
             ours = best([everprof, 'report', 'proto', '-o', f'{d}/out', *files], env)
             a, b = theirs[0] - theirs0[0], max(ours[0] - ours0[0], 0.001)
-            print(f'{name:20} {len(files):5} {a:8.3f} {b:8.3f} {a / b:6.1f} '
-                  f'{theirs[1]:9.0f} {ours[1]:8.1f}', flush=True)
+            print(
+                f'{name:20} {len(files):5} {a:8.3f} {b:8.3f} {a / b:6.1f} ' f'{theirs[1]:9.0f} {ours[1]:8.1f}',
+                flush=True,
+            )
 
 
 if __name__ == '__main__':

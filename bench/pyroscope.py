@@ -29,9 +29,15 @@ TYPES = {
     'heap': ('memory', 'memory:inuse_space:bytes:space:bytes', 'inuse_space'),
     'goroutine': ('goroutines', 'goroutines:goroutine:count:goroutine:count', 'goroutine'),
 }
-ADDRESSES = ('ingester.lifecycler.addr', 'compactor.ring.instance-addr', 'distributor.ring.instance-addr',
-             'query-scheduler.ring.instance-addr', 'store-gateway.sharding-ring.instance-addr',
-             'overrides-exporter.ring.instance-addr', 'query-frontend.instance-addr')
+ADDRESSES = (
+    'ingester.lifecycler.addr',
+    'compactor.ring.instance-addr',
+    'distributor.ring.instance-addr',
+    'query-scheduler.ring.instance-addr',
+    'store-gateway.sharding-ring.instance-addr',
+    'overrides-exporter.ring.instance-addr',
+    'query-frontend.instance-addr',
+)
 
 
 def free_port():
@@ -42,11 +48,13 @@ def free_port():
 
 def field(number, body):
     """A field of protocol buffers: bytes, or a number."""
+
     def varint(v):
         out = b''
         while v > 127:
             out, v = out + bytes([v & 127 | 128]), v >> 7
         return out + bytes([v])
+
     if isinstance(body, int):
         return varint(number << 3) + varint(body)
     body = body.encode() if isinstance(body, str) else body
@@ -69,8 +77,13 @@ class Server:
         raise SystemExit(f'{words[0]} does not become ready')
 
     def cpu(self):
-        return sum(int(open(f'/proc/{self.child.pid}/task/{t}/schedstat').read().split()[0])
-                   for t in os.listdir(f'/proc/{self.child.pid}/task')) / 1e6
+        return (
+            sum(
+                int(open(f'/proc/{self.child.pid}/task/{t}/schedstat').read().split()[0])
+                for t in os.listdir(f'/proc/{self.child.pid}/task')
+            )
+            / 1e6
+        )
 
     def ask(self, path, body=None, **headers):
         return urllib.request.urlopen(urllib.request.Request(self.url + path, body, headers), timeout=300).read()
@@ -94,7 +107,8 @@ class Server:
 def pyroscope(binary, d):
     http, grpc, gossip = free_port(), free_port(), free_port()
     with open(f'{d}/pyroscope.yml', 'w') as f:
-        f.write(f'''target: all
+        f.write(
+            f'''target: all
 server: {{http_listen_address: 127.0.0.1, http_listen_port: {http}, grpc_listen_address: 127.0.0.1, grpc_listen_port: {grpc}}}
 pyroscopedb: {{data_path: {d}/pyroscope}}
 storage: {{backend: filesystem, filesystem: {{dir: {d}/bucket}}}}
@@ -102,7 +116,8 @@ memberlist: {{bind_addr: [127.0.0.1], bind_port: {gossip}, advertise_addr: 127.0
 self_profiling: {{disable_push: true}}
 limits: {{ingestion_rate_mb: 1000, ingestion_burst_size_mb: 1000, reject_older_than: 0, max_query_lookback: 0}}
 analytics: {{reporting_enabled: false}}
-''')
+'''
+        )
     words = [binary, f'-config.file={d}/pyroscope.yml', *(f'-{a}=127.0.0.1' for a in ADDRESSES)]
     return Server(words, f'http://127.0.0.1:{http}', '/ready', d)
 
@@ -122,8 +137,16 @@ def merged(server, kind, times, method):
 
 
 def everprof_asked(server, kind, times, report):
-    params = urllib.parse.urlencode({'query': kind, 'mode': 'merge', 'from': times[0], 'to': times[-1], 'report': report,
-                                     'sample_index': TYPES[kind][2]})
+    params = urllib.parse.urlencode(
+        {
+            'query': kind,
+            'mode': 'merge',
+            'from': times[0],
+            'to': times[-1],
+            'report': report,
+            'sample_index': TYPES[kind][2],
+        }
+    )
     return lambda: server.ask(f'/api/v1/query?{params}')
 
 
@@ -133,17 +156,28 @@ def pprof_cost(files, d):
 
     def once(inputs):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([pprof, '-proto', f'-output={d}/out.pb.gz', *inputs], check=True, stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL, env={'HOME': d, 'PPROF_TMPDIR': d})
+        subprocess.run(
+            [pprof, '-proto', f'-output={d}/out.pb.gz', *inputs],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={'HOME': d, 'PPROF_TMPDIR': d},
+        )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
     return min(once(files) for _ in range(3)) - min(once(files[:1]) for _ in range(3))
 
 
 def size_of(*folders):
     """Bytes on disk, without the space that everprof reserves for the case of a full disk."""
-    return sum(os.path.getsize(os.path.join(d, f)) for folder in folders for d, _, names in os.walk(folder) for f in names
-               if f != 'ballast')
+    return sum(
+        os.path.getsize(os.path.join(d, f))
+        for folder in folders
+        for d, _, names in os.walk(folder)
+        for f in names
+        if f != 'ballast'
+    )
 
 
 def main():
@@ -164,7 +198,9 @@ def main():
                 except urllib.error.HTTPError as e:
                     refused += 1
                     print(path, e.code, e.read()[:200])
-        print(f'Pyroscope takes {1000 * count / (theirs.cpu() - before):.0f} profiles in a CPU second, {refused} refused')
+        print(
+            f'Pyroscope takes {1000 * count / (theirs.cpu() - before):.0f} profiles in a CPU second, {refused} refused'
+        )
         # What it has in memory is written when it stops.
         theirs.stop()
         print(f'Pyroscope: {size_of(f"{d}/pyroscope", f"{d}/bucket") / 1e6:.1f} MB on disk')
@@ -174,15 +210,28 @@ def main():
                 job = path.split('/')[-3]
                 os.makedirs(f'{d}/in/{job}/{kind}', exist_ok=True)
                 shutil.copy(path, f'{d}/in/{job}/{kind}/')
-        subprocess.run([everprof, 'tsdb', 'import', f'{d}/in', f'--storage.tsdb.path={d}/data'], check=True,
-                       stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [everprof, 'tsdb', 'import', f'{d}/in', f'--storage.tsdb.path={d}/data'],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         print(f'everprof: {size_of(f"{d}/data") / 1e6:.1f} MB on disk')
         with open(f'{d}/everprof.yml', 'w') as f:
             f.write('scrape_configs: []\n')
         port = free_port()
-        ours = Server([everprof, 'serve', f'--config.file={d}/everprof.yml', f'--storage.tsdb.path={d}/data',
-                       '--storage.tsdb.retention.time=0', f'--web.listen-address=127.0.0.1:{port}'],
-                      f'http://127.0.0.1:{port}', '/-/ready', d)
+        ours = Server(
+            [
+                everprof,
+                'serve',
+                f'--config.file={d}/everprof.yml',
+                f'--storage.tsdb.path={d}/data',
+                '--storage.tsdb.retention.time=0',
+                f'--web.listen-address=127.0.0.1:{port}',
+            ],
+            f'http://127.0.0.1:{port}',
+            '/-/ready',
+            d,
+        )
         for kind, found in files.items():
             times = [int(os.path.basename(f).split('.')[0]) for f in found]
             times = [min(times) - 60000, max(times) + 60000]
@@ -191,7 +240,9 @@ def main():
             for method, report in (('SelectMergeProfile', 'proto'), ('SelectMergeStacktraces', 'flamegraph')):
                 a, a_size = theirs.cost(merged(theirs, kind, times, method))
                 b, b_size = ours.cost(everprof_asked(ours, kind, times, report))
-                print(f'  {report}: Pyroscope {a:.0f} ms, {a_size} bytes; everprof {b:.1f} ms, {b_size} bytes: {a / b:.1f} times')
+                print(
+                    f'  {report}: Pyroscope {a:.0f} ms, {a_size} bytes; everprof {b:.1f} ms, {b_size} bytes: {a / b:.1f} times'
+                )
         theirs.stop()
         ours.stop()
 

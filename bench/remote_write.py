@@ -82,18 +82,29 @@ def cpu_seconds(p):
 
 class Agent(harness.Everprof):
     """An agent that sends to a port, and takes what this script sends."""
+
     def __init__(self, d, central_port, shards=1):
         self.data, self.port = f'{d}/data', harness.free_port()
         self.url = f'http://127.0.0.1:{self.port}'
         config = f'{d}/everprof.yaml'
         os.makedirs(d, exist_ok=True)
         with open(config, 'w') as f:
-            f.write(f'remote_write:\n- url: http://127.0.0.1:{central_port}/api/v1/write\n'
-                    f'  name: central\n  queue_config: {{shards: {shards}}}\n')
-        harness.Process.__init__(self, [
-            harness.BINARY, 'agent', f'--config.file={config}', f'--storage.agent.path={self.data}',
-            f'--web.listen-address=127.0.0.1:{self.port}', '--web.enable-remote-write-receiver'],
-            f'{d}/agent.log')
+            f.write(
+                f'remote_write:\n- url: http://127.0.0.1:{central_port}/api/v1/write\n'
+                f'  name: central\n  queue_config: {{shards: {shards}}}\n'
+            )
+        harness.Process.__init__(
+            self,
+            [
+                harness.BINARY,
+                'agent',
+                f'--config.file={config}',
+                f'--storage.agent.path={self.data}',
+                f'--web.listen-address=127.0.0.1:{self.port}',
+                '--web.enable-remote-write-receiver',
+            ],
+            f'{d}/agent.log',
+        )
         self.ready()
 
 
@@ -126,9 +137,13 @@ def drain(filled, d, count, shards):
     while agent.metric('everprof_remote_storage_samples_total') != count:
         memory = max(memory, agent.memory())
         time.sleep(0.05)
-    out = {'seconds': time.monotonic() - started, 'agent CPU s': cpu_seconds(agent),
-           'central CPU s': cpu_seconds(central) - before, 'RssAnon MiB': memory,
-           'wire MB': agent.metric('everprof_remote_storage_bytes_total') / 1e6}
+    out = {
+        'seconds': time.monotonic() - started,
+        'agent CPU s': cpu_seconds(agent),
+        'central CPU s': cpu_seconds(central) - before,
+        'RssAnon MiB': memory,
+        'wire MB': agent.metric('everprof_remote_storage_bytes_total') / 1e6,
+    }
     agent.finish()
     central.finish()
     shutil.rmtree(f'{d}/agent')
@@ -141,15 +156,17 @@ def pipe(raw_file, received):
     port = harness.free_port()
     before = os.times()
     sink = subprocess.Popen(['socat', '-u', f'TCP-LISTEN:{port},reuseaddr', f'CREATE:{received}'])
-    harness.wait_until('socat', 10, lambda: any(
-        f':{port:04X} ' in line for line in open('/proc/net/tcp')), 0.01)
+    harness.wait_until('socat', 10, lambda: any(f':{port:04X} ' in line for line in open('/proc/net/tcp')), 0.01)
     os.sync()
     started = time.monotonic()
     subprocess.run(f'zstd -1 -c -q {raw_file} | socat -u - TCP:127.0.0.1:{port}', shell=True, check=True)
     sink.wait()
     after = os.times()
-    return {'seconds': time.monotonic() - started, 'wire MB': os.path.getsize(received) / 1e6,
-            'CPU s': after.children_user + after.children_system - before.children_user - before.children_system}
+    return {
+        'seconds': time.monotonic() - started,
+        'wire MB': os.path.getsize(received) / 1e6,
+        'CPU s': after.children_user + after.children_system - before.children_user - before.children_system,
+    }
 
 
 def show(name, figures):
@@ -158,7 +175,7 @@ def show(name, figures):
 
 def main():
     given = arguments(__doc__, 1, 5)
-    corpus, harness.BINARY, size, runs, shards = given + ['build/release/everprof', '1000', '3', '1'][len(given) - 1:]
+    corpus, harness.BINARY, size, runs, shards = given + ['build/release/everprof', '1000', '3', '1'][len(given) - 1 :]
     size = int(float(size) * 1e6)
     ratios = []
     with tempfile.TemporaryDirectory(dir=os.environ.get('TMPDIR', '/tmp')) as d:
@@ -172,8 +189,11 @@ def main():
             ours = drain(f'{d}/fill/data', d, count, int(shards))
             show('everprof', ours)
             ratios.append(theirs['seconds'] / ours['seconds'])
-            print(f'{"":10} speed of everprof: {ratios[-1]:.2f} of the pipe; '
-                  f'{ours["wire MB"] * 1e6 / zipped:.3f} of gzip on the wire', flush=True)
+            print(
+                f'{"":10} speed of everprof: {ratios[-1]:.2f} of the pipe; '
+                f'{ours["wire MB"] * 1e6 / zipped:.3f} of gzip on the wire',
+                flush=True,
+            )
 
 
 if __name__ == '__main__':

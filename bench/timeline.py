@@ -29,7 +29,7 @@ REQUESTS = {
 def varint(v):
     out = b''
     while v >= 0x80:
-        out += bytes([v & 0x7f | 0x80])
+        out += bytes([v & 0x7F | 0x80])
         v >>= 7
     return out + bytes([v])
 
@@ -42,8 +42,18 @@ def profile(samples, ms):
     """A CPU profile of ten seconds with one sample, which has no stack."""
     strings = b''.join(field(6, s) for s in (b'', b'samples', b'count', b'cpu', b'nanoseconds'))
     types = field(1, b'\x08\x01\x10\x02') + field(1, b'\x08\x03\x10\x04')
-    return (types + field(2, field(2, varint(samples) + varint(samples * 10000000))) + strings +
-            b'\x48' + varint(ms * 1000000) + b'\x50' + varint(10000000000) + field(11, b'\x08\x03\x10\x04') + b'\x60' + varint(10000000))
+    return (
+        types
+        + field(2, field(2, varint(samples) + varint(samples * 10000000)))
+        + strings
+        + b'\x48'
+        + varint(ms * 1000000)
+        + b'\x50'
+        + varint(10000000000)
+        + field(11, b'\x08\x03\x10\x04')
+        + b'\x60'
+        + varint(10000000)
+    )
 
 
 def make(folder):
@@ -60,16 +70,31 @@ def make(folder):
 class Server:
     def __init__(self, binary, folder, number):
         data = f'{folder}/data{number}'
-        subprocess.run([binary, 'tsdb', 'import', f'{folder}/profiles', f'--storage.tsdb.path={data}'], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [binary, 'tsdb', 'import', f'{folder}/profiles', f'--storage.tsdb.path={data}'],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         with open(f'{folder}/empty.yaml', 'w') as f:
             f.write('scrape_configs: []\n')
         self.port = 18100 + number
-        self.child = subprocess.Popen([binary, 'serve', f'--config.file={folder}/empty.yaml', f'--storage.tsdb.path={data}',
-                                       f'--web.listen-address=127.0.0.1:{self.port}', '--web.rate-limit=0'], stderr=subprocess.DEVNULL)
+        self.child = subprocess.Popen(
+            [
+                binary,
+                'serve',
+                f'--config.file={folder}/empty.yaml',
+                f'--storage.tsdb.path={data}',
+                f'--web.listen-address=127.0.0.1:{self.port}',
+                '--web.rate-limit=0',
+            ],
+            stderr=subprocess.DEVNULL,
+        )
 
     def ask(self, params):
         whole = {'query': '{job=~"app.*"}', 'from': BEGIN, 'to': BEGIN + PROFILES * INTERVAL, **params}
-        urllib.request.urlopen(f'http://127.0.0.1:{self.port}/api/v1/query_range?{urllib.parse.urlencode(whole)}').read()
+        urllib.request.urlopen(
+            f'http://127.0.0.1:{self.port}/api/v1/query_range?{urllib.parse.urlencode(whole)}'
+        ).read()
 
     def cost(self, params, times=20):
         """Milliseconds of CPU time for a request."""

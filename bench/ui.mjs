@@ -28,7 +28,11 @@ function installPeers() {
   mkdirSync(peers, { recursive: true });
   if (existsSync(join(peers, 'node_modules/speedscope'))) return;
   writeFileSync(join(peers, 'package.json'), '{"private":true}');
-  execFileSync('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', 'speedscope@1.25.0', 'flame-chart-js@3.3.0'], { cwd: peers, stdio: 'ignore' });
+  execFileSync(
+    'npm',
+    ['install', '--no-audit', '--no-fund', '--ignore-scripts', 'speedscope@1.25.0', 'flame-chart-js@3.3.0'],
+    { cwd: peers, stdio: 'ignore' },
+  );
 }
 
 /** A page around flame-chart-js, which takes a tree of objects. */
@@ -48,34 +52,49 @@ window.ready = true;
 function servePeers(files) {
   const server = createServer((request, response) => {
     const path = new URL(request.url, 'http://x').pathname;
-    const body = files[path] ?? (existsSync(join(peers, 'node_modules', path)) && !path.endsWith('/') ? readFileSync(join(peers, 'node_modules', path)) : null);
+    const body =
+      files[path] ??
+      (existsSync(join(peers, 'node_modules', path)) && !path.endsWith('/')
+        ? readFileSync(join(peers, 'node_modules', path))
+        : null);
     response.writeHead(body ? 200 : 404, { 'Content-Type': types[extname(path)] ?? 'application/octet-stream' });
     response.end(body ?? '');
   });
-  return new Promise((done) => server.listen(0, '127.0.0.1', () => done(server)));
+  return new Promise(done => server.listen(0, '127.0.0.1', () => done(server)));
 }
 
-const median = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
+const median = list => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
 const quantile = (list, q) => [...list].sort((a, b) => a - b)[Math.min(list.length - 1, Math.floor(list.length * q))];
 
 /** In the page: 3 s of zooming with the wheel and dragging; the intervals between frames. */
 async function frames(page, selector) {
-  return page.evaluate(async (where) => {
-    const element = [...document.querySelectorAll(where)].sort((a, b) => b.clientWidth * b.clientHeight - a.clientWidth * a.clientHeight)[0];
+  return page.evaluate(async where => {
+    const element = [...document.querySelectorAll(where)].sort(
+      (a, b) => b.clientWidth * b.clientHeight - a.clientWidth * a.clientHeight,
+    )[0];
     const r = element.getBoundingClientRect();
     const long = [];
-    new PerformanceObserver((list) => long.push(...list.getEntries())).observe({ type: 'long-animation-frame' });
-    const at = (x, y) => ({ clientX: r.left + r.width * x, clientY: r.top + Math.min(r.height, 600) * y, bubbles: true, cancelable: true, view: window });
+    new PerformanceObserver(list => long.push(...list.getEntries())).observe({ type: 'long-animation-frame' });
+    const at = (x, y) => ({
+      clientX: r.left + r.width * x,
+      clientY: r.top + Math.min(r.height, 600) * y,
+      bubbles: true,
+      cancelable: true,
+      view: window,
+    });
     const intervals = [];
     const end = performance.now() + 3000;
     let last = await new Promise(requestAnimationFrame);
     for (let i = 0; performance.now() < end; i++) {
       const phase = (i % 120) / 120;
       if (i % 120 < 60) {
-        element.dispatchEvent(new WheelEvent('wheel', { ...at(0.5, 0.3), ctrlKey: true, deltaY: i % 120 < 40 ? -30 : 30 }));
+        element.dispatchEvent(
+          new WheelEvent('wheel', { ...at(0.5, 0.3), ctrlKey: true, deltaY: i % 120 < 40 ? -30 : 30 }),
+        );
       } else {
         const x = 0.5 + 0.2 * Math.sin(phase * 12.6);
-        if (i % 120 === 60) element.dispatchEvent(new PointerEvent('pointerdown', { ...at(0.5, 0.3), buttons: 1, pointerId: 1 }));
+        if (i % 120 === 60)
+          element.dispatchEvent(new PointerEvent('pointerdown', { ...at(0.5, 0.3), buttons: 1, pointerId: 1 }));
         element.dispatchEvent(new PointerEvent('pointermove', { ...at(x, 0.3), buttons: 1, pointerId: 1 }));
         element.dispatchEvent(new MouseEvent('mousemove', { ...at(x, 0.3), buttons: 1 }));
         if (i % 120 === 119) element.dispatchEvent(new PointerEvent('pointerup', { ...at(x, 0.3), pointerId: 1 }));
@@ -112,8 +131,11 @@ async function open(browser, url, data, isReady, route) {
   if (route) await route(page);
   await page.goto(url);
   await page.waitForFunction(() => window.shownAt > 0, undefined, { timeout: 120000 });
-  const paint = await page.evaluate((part) => {
-    const entry = performance.getEntriesByType('resource').filter((e) => e.name.includes(part)).at(-1);
+  const paint = await page.evaluate(part => {
+    const entry = performance
+      .getEntriesByType('resource')
+      .filter(e => e.name.includes(part))
+      .at(-1);
     return window.shownAt - entry.responseEnd;
   }, data);
   return { page, paint };
@@ -138,7 +160,7 @@ async function measure(browser, name, url, data, isReady, selector, options = {}
     if (options.after) extra = await options.after(page, seen);
     await page.context().close();
   }
-  const slow = intervals.filter((ms) => ms > 20).length;
+  const slow = intervals.filter(ms => ms > 20).length;
   console.log(
     `${name.padEnd(16)} first picture ${median(paints).toFixed(0)} ms, frames: median ${median(intervals).toFixed(1)} ms, p95 ${quantile(intervals, 0.95).toFixed(1)} ms, ` +
       `${(1000 / (intervals.reduce((a, b) => a + b) / intervals.length)).toFixed(0)} a second, ${slow} of ${intervals.length} above 20 ms, ${long} long, heap ${(used / 1e6).toFixed(1)} MB${extra}`,
@@ -150,9 +172,11 @@ async function drawNumbers(page) {
   return page.evaluate(async () => {
     const all = [];
     for (let i = 0; i < 9; i++) {
-      document.querySelector('.canvas').dispatchEvent(new WheelEvent('wheel', { deltaY: i % 2 ? -20 : 20, bubbles: true, cancelable: true }));
+      document
+        .querySelector('.canvas')
+        .dispatchEvent(new WheelEvent('wheel', { deltaY: i % 2 ? -20 : 20, bubbles: true, cancelable: true }));
       await new Promise(requestAnimationFrame);
-      await new Promise((done) => setTimeout(done, 50));
+      await new Promise(done => setTimeout(done, 50));
       all.push(window.everprofDrawn);
     }
     return all.sort((a, b) => a.ms - b.ms)[4];
@@ -169,9 +193,9 @@ async function ownNumbers(page, drawn) {
       const began = performance.now();
       input.value = text;
       input.dispatchEvent(new Event('input', { bubbles: true }));
-      while (window.everprofDrawn === before) await new Promise((done) => setTimeout(done, 0));
+      while (window.everprofDrawn === before) await new Promise(done => setTimeout(done, 0));
       times.push(performance.now() - began);
-      await new Promise((done) => setTimeout(done, 100));
+      await new Promise(done => setTimeout(done, 100));
     }
     return times;
   });
@@ -188,20 +212,45 @@ site.importProfiles(join(site.folder, 'big'));
 await site.start();
 const graphUrl = `${site.url}api/v1/query?query=profile&mode=merge&from=${bigAt}&to=${bigAt}&report=flamegraph&max_nodes=0`;
 const graph = Buffer.from(await (await fetch(graphUrl)).arrayBuffer());
-const server = await servePeers({ '/profile.pb.gz': profile, '/graph.json': graph, '/chart.html': Buffer.from(chartPage) });
+const server = await servePeers({
+  '/profile.pb.gz': profile,
+  '/graph.json': graph,
+  '/chart.html': Buffer.from(chartPage),
+});
 const peer = `http://127.0.0.1:${server.address().port}`;
 const browser = await launch();
-console.log(`${JSON.parse(graph).data.name.length} boxes; the profile has ${profile.length} bytes, our answer ${graph.length}; ${rounds} rounds; ${browser.version()}`);
+console.log(
+  `${JSON.parse(graph).data.name.length} boxes; the profile has ${profile.length} bytes, our answer ${graph.length}; ${rounds} rounds; ${browser.version()}`,
+);
 // The page asks for 50 000 boxes; here all of them are sent.
-const all = (page) => page.route('**/*max_nodes=50000*', (r) => r.continue({ url: r.request().url().replace('max_nodes=50000', 'max_nodes=0') }));
+const all = page =>
+  page.route('**/*max_nodes=50000*', r =>
+    r.continue({ url: r.request().url().replace('max_nodes=50000', 'max_nodes=0') }),
+  );
 const ui = `${site.url}?query=profile&from=${bigAt}&to=${bigAt}&chart=off`;
-await measure(browser, 'everprof', ui, 'report=flamegraph', '(window.everprofDrawn && document.querySelector(".flame-head"))', '.canvas', { route: all, before: drawNumbers, after: ownNumbers });
-await measure(browser, 'speedscope', `${peer}/speedscope/dist/release/index.html#profileURL=${encodeURIComponent(`${peer}/profile.pb.gz`)}`, 'profile.pb.gz', 'document.body && document.querySelectorAll("canvas").length > 1 && /shop|profile/.test(document.title + document.body.innerText)', 'canvas', {
-  before: async (page) => {
-    await page.keyboard.press('2');
-    await page.waitForTimeout(500);
+await measure(
+  browser,
+  'everprof',
+  ui,
+  'report=flamegraph',
+  '(window.everprofDrawn && document.querySelector(".flame-head"))',
+  '.canvas',
+  { route: all, before: drawNumbers, after: ownNumbers },
+);
+await measure(
+  browser,
+  'speedscope',
+  `${peer}/speedscope/dist/release/index.html#profileURL=${encodeURIComponent(`${peer}/profile.pb.gz`)}`,
+  'profile.pb.gz',
+  'document.body && document.querySelectorAll("canvas").length > 1 && /shop|profile/.test(document.title + document.body.innerText)',
+  'canvas',
+  {
+    before: async page => {
+      await page.keyboard.press('2');
+      await page.waitForTimeout(500);
+    },
   },
-});
+);
 await measure(browser, 'flame-chart-js', `${peer}/chart.html`, 'graph.json', 'window.ready', 'canvas');
 await browser.close();
 server.close();

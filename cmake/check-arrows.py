@@ -44,7 +44,14 @@ THIRD_PARTY = {
     'gnutls/abstract.h': {'web/auth/tls.c'},
     'gnutls/gnutls.h': {'web/auth/tls.c'},
     'gnutls/x509.h': {'web/auth/tls.c'},
-    'jansson.h': {'base/yaml_json.c', 'client/transfer/said.c', 'cmd/cli/api_client.c', 'cmd/query/query.c', 'cmd/cli/api_client.h', 'tsdb/block/meta.c'},
+    'jansson.h': {
+        'base/yaml_json.c',
+        'client/transfer/said.c',
+        'cmd/cli/api_client.c',
+        'cmd/query/query.c',
+        'cmd/cli/api_client.h',
+        'tsdb/block/meta.c',
+    },
     'libiberty/demangle.h': {'symbols/names/demangle.c'},
     'libdeflate.h': {'base/gzip.c'},
     'lzma.h': {'base/xz.c'},
@@ -64,9 +71,7 @@ THIRD_PARTY = {
 UI = ['api', 'model', 'draw', 'state', 'parts', 'charts', 'views', 'pages']
 # Entry points of programs, which are in no module's library.
 PROGRAMS = {'cmd/main.c', 'bench/bench.c'}
-BANNED = re.compile(
-    r'\b(strcpy|strcat|sprintf|strncpy|strtok|atoi|atol|gmtime|localtime|'
-    r'vsprintf|gets)\s*\(')
+BANNED = re.compile(r'\b(strcpy|strcat|sprintf|strncpy|strtok|atoi|atol|gmtime|localtime|' r'vsprintf|gets)\s*\(')
 HEAP = re.compile(r'(?<![\w.>])(malloc|calloc|realloc|strdup|strndup)\s*\(')
 
 
@@ -74,8 +79,7 @@ def modules(text):
     found = {}
     for body in re.findall(r'^add_module\((.*?)\)', text, re.S | re.M):
         words = body.split()
-        m, key = {'SOURCES': [], 'DEPENDS': [], 'PUBLIC': [],
-                  'LIBRARIES': []}, None
+        m, key = {'SOURCES': [], 'DEPENDS': [], 'PUBLIC': [], 'LIBRARIES': []}, None
         for word in words[1:]:
             if word in m:
                 key = word
@@ -89,10 +93,8 @@ def check_include(mods, path, kind, name, complain):
     folder = path.split('/')[0]
     if kind == '<':
         if name in THIRD_PARTY and path not in THIRD_PARTY[name]:
-            complain(path, f'<{name}> belongs to '
-                     + ', '.join(sorted(THIRD_PARTY[name])))
-        elif (name not in THIRD_PARTY
-              and not any(os.path.exists(f'{d}/{name}') for d in SYSTEM)):
+            complain(path, f'<{name}> belongs to ' + ', '.join(sorted(THIRD_PARTY[name])))
+        elif name not in THIRD_PARTY and not any(os.path.exists(f'{d}/{name}') for d in SYSTEM):
             complain(path, f'<{name}> is not in the list of third-party headers')
         return
     to, header = name.split('/')[0], os.path.basename(name)
@@ -136,11 +138,14 @@ class Rooms:
 
     def includes(self, path):
         text = open(os.path.join(self.root, self.name, path), encoding='utf-8').read()
-        return [to for to in re.findall(rf'^#include "{self.name}/([^"]+)"', text, re.M)
-                if os.path.exists(os.path.join(self.root, self.name, to))]
+        return [
+            to
+            for to in re.findall(rf'^#include "{self.name}/([^"]+)"', text, re.M)
+            if os.path.exists(os.path.join(self.root, self.name, to))
+        ]
 
     def check(self, path, complain):
-        below = path[len(self.name) + 1:]
+        below = path[len(self.name) + 1 :]
         for to in self.includes(below):
             if self.level(to) > self.level(below):
                 complain(path, f'"{self.name}/{to}" is in a higher room')
@@ -148,10 +153,12 @@ class Rooms:
 
 # What libc and the compiler bring; any other header must be listed above.
 SYSTEM = []
-LIBC = re.compile(r'^(arpa|sys|linux|net|netinet)/|^(assert|ctype|dirent|errno|'
-                  r'fcntl|float|ftw|getopt|glob|inttypes|libgen|limits|locale|malloc|math|netdb|poll|'
-                  r'pthread|sched|setjmp|signal|spawn|stdalign|stdarg|stdatomic|stdbool|'
-                  r'stddef|stdint|stdio|stdlib|string|strings|time|unistd|wctype)\.h$')
+LIBC = re.compile(
+    r'^(arpa|sys|linux|net|netinet)/|^(assert|ctype|dirent|errno|'
+    r'fcntl|float|ftw|getopt|glob|inttypes|libgen|limits|locale|malloc|math|netdb|poll|'
+    r'pthread|sched|setjmp|signal|spawn|stdalign|stdarg|stdatomic|stdbool|'
+    r'stddef|stdint|stdio|stdlib|string|strings|time|unistd|wctype)\.h$'
+)
 
 
 def check_file(mods, root, path, complain):
@@ -190,8 +197,7 @@ def sources_below(root, folder):
 def in_git(root, mods):
     """What git has of the modules; nothing outside of a checkout."""
     r = subprocess.run(['git', '-C', root, 'ls-files', *mods], capture_output=True, text=True)
-    return {p for p in r.stdout.split('\n') if p.endswith(('.c', '.h'))
-            and os.path.exists(os.path.join(root, p))}
+    return {p for p in r.stdout.split('\n') if p.endswith(('.c', '.h')) and os.path.exists(os.path.join(root, p))}
 
 
 def main():
@@ -206,12 +212,16 @@ def main():
         rooms = Rooms(root, folder, m['SOURCES'])
         for path in sources_below(root, folder):
             name = os.path.basename(path)
-            stem = path[len(folder) + 1:-2]
+            stem = path[len(folder) + 1 : -2]
             if names.setdefault(name, path) != path:
                 complain(path, f'the name stands in {names[name]} too')
             # cmake/Bpf.cmake compiles what runs in the kernel.
-            if name.endswith('.c') and stem not in m['SOURCES'] \
-                    and path not in PROGRAMS and not name.endswith('.bpf.c'):
+            if (
+                name.endswith('.c')
+                and stem not in m['SOURCES']
+                and path not in PROGRAMS
+                and not name.endswith('.bpf.c')
+            ):
                 complain(path, 'is not in CMakeLists.txt')
             check_file(mods, root, path, complain)
             rooms.check(path, complain)

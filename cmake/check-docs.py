@@ -66,14 +66,17 @@ def documents():
 
 
 # Sources of a kind of discovery besides those with its name.
-MORE_SOURCES = {'docker': 'discovery/docker/docker_api.c', 'dockerswarm': 'discovery/docker/docker_api.c',
-                'kubernetes': 'discovery/kube*/kube_*.c'}
+MORE_SOURCES = {
+    'docker': 'discovery/docker/docker_api.c',
+    'dockerswarm': 'discovery/docker/docker_api.c',
+    'kubernetes': 'discovery/kube*/kube_*.c',
+}
 
 
 def check_discoveries(text):
     """Each kind of service discovery has its list, and there all keys of its own."""
     for path in sorted(glob.glob('discovery/*/*_sd.c')):
-        kind = os.path.basename(path)[:-len('_sd.c')]
+        kind = os.path.basename(path)[: -len('_sd.c')]
         paths = {path, *glob.glob(f'discovery/*/{kind}_*.c'), *glob.glob(MORE_SOURCES.get(kind, ''))}
         code = ''.join(open(p).read() for p in sorted(paths))
         rows = re.findall(rf'^\| `{kind}_sd_configs` \|.*|^  {kind}_sd_configs:\n(?:  .*\n)+', text, re.M)
@@ -94,8 +97,9 @@ def main():
     os.chdir(sys.argv[1] if len(sys.argv) > 1 else '.')
     text = ''.join(open(f'docs/{name}.md').read() for name in ('configuration', 'security'))
     complaints = []
-    keys = {(path, key) for path in tables_of_keys()
-            for key, decode in FIELD.findall(open(path).read()) if decode != 'NULL'}
+    keys = {
+        (path, key) for path in tables_of_keys() for key, decode in FIELD.findall(open(path).read()) if decode != 'NULL'
+    }
     for path, key in sorted(keys):
         if not re.search(rf'(?<![\w]){key}(?![\w])', text):
             complaints.append(f'{path}: {key} is in no documentation')

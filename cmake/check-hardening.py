@@ -27,8 +27,7 @@ def main():
         'no executable stack': bool(stack) and 'RWE' not in stack[0],
         'stack protector': '__stack_chk_fail' in symbols,
         # A debug build is not optimised, and so not fortified.
-        'fortified functions': build == 'Debug' or '_chk@' in symbols.replace(
-            '__stack_chk_fail', ''),
+        'fortified functions': build == 'Debug' or '_chk@' in symbols.replace('__stack_chk_fail', ''),
     }
     if 'X86-64' in header:
         checks['control-flow protection (IBT, SHSTK)'] = 'IBT' in notes and 'SHSTK' in notes

@@ -26,18 +26,20 @@ import sys
 FOLDER_HINT = 40
 LINES_HINT = 800
 MESSAGES = {'cmd/cli/console.c', 'base/mem.c', 'base/thread.c'}
-FUNCTION = re.compile(r'^(?!static_assert|typedef|#|\s|\}|//|/\*)([A-Za-z_][\w\s\*]*?)'
-                      r'(?:PRINTF\([^)]*\)\s*)?\b(\w+)\([^;{}]*\)\s*\n\{', re.M)
+FUNCTION = re.compile(
+    r'^(?!static_assert|typedef|#|\s|\}|//|/\*)([A-Za-z_][\w\s\*]*?)'
+    r'(?:PRINTF\([^)]*\)\s*)?\b(\w+)\([^;{}]*\)\s*\n\{',
+    re.M,
+)
 TYPE = re.compile(r'^(?:struct|enum|union) (\w+)\s*\{', re.M)
 # Nouns of files that are about several.
-NOUNS = {
-    'base/units.c': {'duration', 'size', 'time'},
-    'cmd/serve/write_endpoint.c': {'sender'},
-}
+NOUNS = {'base/units.c': {'duration', 'size', 'time'}, 'cmd/serve/write_endpoint.c': {'sender'}}
 # What the modules' main struct is called in names.
 SHORT = {'tsdb': {'db'}, 'cmd': {'cmd'}}
-THIRD_PERSON = ('Returns|Adds|Sets|Reads|Frees|Decodes|Appends|Writes|Takes|Checks|Makes|Removes|Parses|Starts|Reports|Creates|'
-                'Replaces|Ends|Calls|Finds|Copies|Sends|Begins|Logs|Opens|Applies|Waits|Stops|Drops|Counts|Closes')
+THIRD_PERSON = (
+    'Returns|Adds|Sets|Reads|Frees|Decodes|Appends|Writes|Takes|Checks|Makes|Removes|Parses|Starts|Reports|Creates|'
+    'Replaces|Ends|Calls|Finds|Copies|Sends|Begins|Logs|Opens|Applies|Waits|Stops|Drops|Counts|Closes'
+)
 # Sources of other programs that comments cite.
 FOREIGN = {'prof_data.c'}
 CIRCLES = {
@@ -111,10 +113,15 @@ def check_names(exported, types, complain):
 def check_circles(exported, code, complain):
     """Sources of a room that call each other: neither can be read without the other."""
     where = {name: path for path, names in exported.items() for name in names}
-    calls = {path: {where[w] for w in set(re.findall(r'\w+', code[path])) if where.get(w, path) != path}
-             for path in exported}
-    found = {(a, b) for a in calls for b in calls[a]
-             if a < b and a in calls.get(b, ()) and os.path.dirname(a) == os.path.dirname(b)}
+    calls = {
+        path: {where[w] for w in set(re.findall(r'\w+', code[path])) if where.get(w, path) != path} for path in exported
+    }
+    found = {
+        (a, b)
+        for a in calls
+        for b in calls[a]
+        if a < b and a in calls.get(b, ()) and os.path.dirname(a) == os.path.dirname(b)
+    }
     for a, b in sorted(found - CIRCLES):
         complain(a, f'calls {b}, which calls it')
     for a, b in sorted(CIRCLES - found):
@@ -122,7 +129,9 @@ def check_circles(exported, code, complain):
 
 
 def check_comments(path, text, names, complain):
-    for verb in re.findall(rf'^/\*\s*(?:\n \* )?({THIRD_PERSON})\b(?:(?!\*/).)*\*/\n(?=[A-Za-z][^\n;={{}}]*\()', text, re.M | re.S):
+    for verb in re.findall(
+        rf'^/\*\s*(?:\n \* )?({THIRD_PERSON})\b(?:(?!\*/).)*\*/\n(?=[A-Za-z][^\n;={{}}]*\()', text, re.M | re.S
+    ):
         complain(path, f'"{verb} …": comments of functions are imperative, as in "Return …"')
     for first in re.findall(r'^(/\*(?:(?!\*/).)*\*/)\n/\*(?! NOLINT)', text, re.S | re.M):
         if 'SPDX' not in first:

@@ -37,8 +37,11 @@ def ui_files(root):
     """The sources of the web UI."""
     for folder, _, names in sorted(os.walk(os.path.join(root, 'web/ui'))):
         if 'node_modules' not in folder:
-            yield from (os.path.relpath(os.path.join(folder, n), os.path.join(root, 'web'))
-                        for n in sorted(names) if n.endswith(('.ts', '.tsx', '.mjs')) and not n.endswith('.d.ts'))
+            yield from (
+                os.path.relpath(os.path.join(folder, n), os.path.join(root, 'web'))
+                for n in sorted(names)
+                if n.endswith(('.ts', '.tsx', '.mjs')) and not n.endswith('.d.ts')
+            )
 
 
 def purpose(root, path):
@@ -61,8 +64,11 @@ def header_of(root, module, source):
 
 
 def entry(name, text):
-    return '\n'.join(textwrap.wrap(f'  {name}: {text}', WIDTH, subsequent_indent='      ',
-                                   break_long_words=False, break_on_hyphens=False))
+    return '\n'.join(
+        textwrap.wrap(
+            f'  {name}: {text}', WIDTH, subsequent_indent='      ', break_long_words=False, break_on_hyphens=False
+        )
+    )
 
 
 def rows_of(root, module, names):

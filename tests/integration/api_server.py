@@ -20,6 +20,7 @@ class Api:
 
     `trouble` replaces answers: None, or a function of the request that returns
     True if it has dealt with the request."""
+
     def __init__(self, answers):
         self.answers, self.trouble = answers, None
         self.asked, self.headers, self.bodies = [], [], []
@@ -88,11 +89,13 @@ def say(text, status=200, kind='application/json'):
     def trouble(r):
         send(r, text.encode(), status=status, Content_Type=kind)
         return True
+
     return trouble
 
 
 def on_unix_socket(path, answer):
     """Serve HTTP on a Unix socket; answer(path) -> text or None."""
+
     class Handler(socketserver.StreamRequestHandler):
         def handle(self):
             while True:
@@ -104,11 +107,14 @@ def on_unix_socket(path, answer):
                 text = answer(urllib.parse.urlsplit(line.split()[1]).path)
                 status = '200 OK' if text is not None else '404 Not Found'
                 body = (text or '').encode()
-                self.wfile.write(f'HTTP/1.1 {status}\r\nContent-Type: application/json\r\n'
-                                 f'Content-Length: {len(body)}\r\n\r\n'.encode() + body)
+                self.wfile.write(
+                    f'HTTP/1.1 {status}\r\nContent-Type: application/json\r\n'
+                    f'Content-Length: {len(body)}\r\n\r\n'.encode() + body
+                )
 
     class Unix(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
         daemon_threads = True
+
     server = Unix(path, Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
@@ -118,6 +124,7 @@ def grpc_on_unix_socket(path, answer):
     """Serve calls of gRPC, which are requests of HTTP/2 without TLS, one on each connection:
     answer(body of the request, without its prefix) -> (gRPC status, message). Headers of
     requests are not read."""
+
     def frame(kind, flags, stream, payload):
         return len(payload).to_bytes(3, 'big') + bytes([kind, flags]) + stream.to_bytes(4, 'big') + payload
 
@@ -145,12 +152,16 @@ def grpc_on_unix_socket(path, answer):
             self.wfile.write(frame(1, 4, stream, b'\x88' + literal(b'content-type', b'application/grpc')))
             if message is not None:
                 self.wfile.write(frame(0, 0, stream, b'\0' + len(message).to_bytes(4, 'big') + message))
-            self.wfile.write(frame(1, 5, stream, literal(b'grpc-status', str(status).encode())
-                                   + literal(b'grpc-message', b'because')))
+            self.wfile.write(
+                frame(
+                    1, 5, stream, literal(b'grpc-status', str(status).encode()) + literal(b'grpc-message', b'because')
+                )
+            )
             self.rfile.read(1)
 
     class Unix(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
         daemon_threads = True
+
     server = Unix(path, Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server

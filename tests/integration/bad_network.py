@@ -13,7 +13,7 @@ import subprocess
 import threading
 import time
 
-TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454ca, 1, 0x1000
+TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 1, 0x1000
 OURS, THEIRS = '10.213.7.1', '10.213.7.2'
 
 
@@ -29,6 +29,7 @@ def ip(*words):
 
 class BadNetwork:
     """`delay` and `jitter` in seconds, `loss` from 0 to 1, for each packet."""
+
     def __init__(self):
         self.name = f'ep{os.getpid()}'
         self.ours, self.theirs = OURS, THEIRS
@@ -40,8 +41,11 @@ class BadNetwork:
             self.fds = [open_tun(f'{self.name}a'), self.open_there(f'{self.name}b')]
             ip('addr', 'add', f'{OURS}/30', 'dev', f'{self.name}a')
             ip('link', 'set', f'{self.name}a', 'up')
-            for words in (['addr', 'add', f'{THEIRS}/30', 'dev', f'{self.name}b'],
-                          ['link', 'set', f'{self.name}b', 'up'], ['link', 'set', 'lo', 'up']):
+            for words in (
+                ['addr', 'add', f'{THEIRS}/30', 'dev', f'{self.name}b'],
+                ['link', 'set', f'{self.name}b', 'up'],
+                ['link', 'set', 'lo', 'up'],
+            ):
                 ip('-n', self.name, *words)
         except BaseException:
             ip('netns', 'del', self.name)

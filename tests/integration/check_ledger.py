@@ -28,8 +28,7 @@ have = {json.dumps(s['labels'], sort_keys=True): set(s['timestamps']) for s in d
 lost = wrong = count = 0
 entries = [json.loads(line) for line in open(ledger)]
 known = [i for i, entry in enumerate(entries) if entry[2]]
-looked_at = set(known if everything else known[-NEWEST:]
-                + random.sample(known, min(OTHERS, len(known))))
+looked_at = set(known if everything else known[-NEWEST:] + random.sample(known, min(OTHERS, len(known))))
 for i, (labels, ms, sha) in enumerate(entries):
     count += 1
     if ms not in have.get(json.dumps(labels, sort_keys=True), ()):

@@ -17,9 +17,16 @@ import certs
 from harness import ROOT, Server, send
 
 SECRETS = {'AKIDEXAMPLE': 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY'}
-HOSTS = ('compute.googleapis.com', 'oauth2.googleapis.com', 'management.azure.com',
-         'login.microsoftonline.com', 'management.usgovcloudapi.net', 'login.microsoftonline.us',
-         'ec2.eu-west-1.amazonaws.com', 'sts.eu-west-1.amazonaws.com')
+HOSTS = (
+    'compute.googleapis.com',
+    'oauth2.googleapis.com',
+    'management.azure.com',
+    'login.microsoftonline.com',
+    'management.usgovcloudapi.net',
+    'login.microsoftonline.us',
+    'ec2.eu-west-1.amazonaws.com',
+    'sts.eu-west-1.amazonaws.com',
+)
 
 
 def sample(name):
@@ -29,6 +36,7 @@ def sample(name):
 
 class Asked:
     """A request."""
+
     def __init__(self, r, host):
         self.method, self.headers, self.host = r.command, r.headers, host
         u = urllib.parse.urlsplit(r.path)
@@ -43,6 +51,7 @@ class Asked:
 class Cloud:
     """Calls answer(request) for each request: it returns a text, or (status, text), or
     (status, text, headers); None is 404. `trouble` replaces answers, if it returns something."""
+
     def __init__(self, d, answer):
         self.answer, self.trouble, self.asked = answer, None, []
         self.server = Server(lambda r: self.handle(r, 'here'))
@@ -114,10 +123,13 @@ def check_signature(asked, secrets, service):
     assert not asked.headers['X-Amz-Security-Token'] or 'x-amz-security-token' in names, names
     date = asked.headers['X-Amz-Date']
     canonical = '\n'.join(
-        [asked.method, asked.path, ''] + [f'{n}:{" ".join(asked.headers[n].split())}' for n in names]
-        + ['', parts['SignedHeaders'], hashlib.sha256(asked.body.encode()).hexdigest()])
-    text = '\n'.join([kind, date, f'{day}/{region}/{service}/aws4_request',
-                      hashlib.sha256(canonical.encode()).hexdigest()])
+        [asked.method, asked.path, '']
+        + [f'{n}:{" ".join(asked.headers[n].split())}' for n in names]
+        + ['', parts['SignedHeaders'], hashlib.sha256(asked.body.encode()).hexdigest()]
+    )
+    text = '\n'.join(
+        [kind, date, f'{day}/{region}/{service}/aws4_request', hashlib.sha256(canonical.encode()).hexdigest()]
+    )
     key = f'AWS4{secrets[key_id]}'.encode()
     for step in (day, region, service, end):
         key = hmac_sha256(key, step)

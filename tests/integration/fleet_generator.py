@@ -21,8 +21,9 @@ def bodies(corpus):
             with tarfile.open(path) as t:
                 members = sorted((m for m in t.getmembers() if m.isfile()), key=lambda m: m.name)
                 found = [t.extractfile(m).read() for m in members[:40]]
-        out[kind] = found or [packed(profile(f'{kind}{i}', size=100 << 10 if kind == 'heap'
-                                             else 5000)) for i in range(40)]
+        out[kind] = found or [
+            packed(profile(f'{kind}{i}', size=100 << 10 if kind == 'heap' else 5000)) for i in range(40)
+        ]
     if not os.path.isdir(corpus):
         print(f'there is no corpus at "{corpus}": made profiles are scraped')
     return out
@@ -30,6 +31,7 @@ def bodies(corpus):
 
 class Generator(asyncio.Protocol):
     """Answers GET /debug/pprof/<type>?…: profile after so many seconds. Without bodies, it answers nothing."""
+
     bodies, served, bytes, loop = {}, 0, 0, None
 
     def connection_made(self, transport):
@@ -55,8 +57,10 @@ class Generator(asyncio.Protocol):
         Generator.served += 1
         Generator.bytes += len(body)
         if not self.transport.is_closing():
-            self.transport.write(b'HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n'
-                                 b'Content-Length: %d\r\n\r\n' % len(body) + body)
+            self.transport.write(
+                b'HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n'
+                b'Content-Length: %d\r\n\r\n' % len(body) + body
+            )
 
 
 def generate():
@@ -70,7 +74,9 @@ def generate():
             port.append(server.sockets[0].getsockname()[1])
             started.set()
             await server.serve_forever()
+
         asyncio.run(serve())
+
     threading.Thread(target=run, daemon=True).start()
     started.wait()
     return port[0]

@@ -49,13 +49,13 @@ def cpu_seconds(pid):
 
 class Process:
     """A child that is stopped by its pid, whatever happens."""
+
     running = []
 
     def __init__(self, argv, log, **options):
         self.log = log
         self.file = open(log, 'ab')
-        self.child = subprocess.Popen(argv, stdout=self.file, stderr=self.file,
-                                      stdin=subprocess.DEVNULL, **options)
+        self.child = subprocess.Popen(argv, stdout=self.file, stderr=self.file, stdin=subprocess.DEVNULL, **options)
         Process.running.append(self)
 
     def stop(self, number=signal.SIGTERM, seconds=60):
@@ -98,10 +98,17 @@ class Everprof(Process):
         config_file = os.path.join(directory, 'everprof.yaml')
         with open(config_file, 'w') as f:
             f.write(config)
-        super().__init__([BINARY, 'serve', f'--config.file={config_file}',
-                          f'--storage.tsdb.path={self.data}',
-                          f'--web.listen-address={address}:{self.port}',
-                          *flags], os.path.join(directory, 'everprof.log'))
+        super().__init__(
+            [
+                BINARY,
+                'serve',
+                f'--config.file={config_file}',
+                f'--storage.tsdb.path={self.data}',
+                f'--web.listen-address={address}:{self.port}',
+                *flags,
+            ],
+            os.path.join(directory, 'everprof.log'),
+        )
 
     def ready(self, seconds=30):
         def asked():
@@ -111,6 +118,7 @@ class Everprof(Process):
                 return self.get('/-/ready').status == 200
             except (ConnectionError, urllib.error.URLError):
                 return False
+
         wait_until('ready', seconds, asked, 0.01)
         return self
 
@@ -123,8 +131,8 @@ class Everprof(Process):
     def get(self, path, headers=None, data=None, method=None, **params):
         query = urllib.parse.urlencode(params, doseq=True)
         request = urllib.request.Request(
-            self.url + path + ('?' + query if query else ''), data=data,
-            headers=headers or {}, method=method)
+            self.url + path + ('?' + query if query else ''), data=data, headers=headers or {}, method=method
+        )
         try:
             with urllib.request.urlopen(request, timeout=60 * SLOW) as r:
                 return Answer(r.status, r.headers, r.read())
@@ -138,17 +146,19 @@ class Everprof(Process):
             raise ConnectionError('everprof ended: ' + self.text()[-5000:]) from e
 
     def range(self, query, begin=0, end='now'):
-        return self.get('/api/v1/query_range', query=query,
-                        **{'from': begin, 'to': end}).data()
+        return self.get('/api/v1/query_range', query=query, **{'from': begin, 'to': end}).data()
 
     def raw(self, labels, ms):
-        return self.get('/api/v1/query', query=selector(labels), time=ms,
-                        match='exact', report='raw')
+        return self.get('/api/v1/query', query=selector(labels), time=ms, match='exact', report='raw')
 
     def ebpf_samples(self):
         """{outcome: samples} of the eBPF collector."""
-        return {m[1]: int(m[2]) for m in re.finditer(
-            r'everprof_ebpf_samples_total{outcome="(\w+)"} (\d+)', self.get('/metrics').body.decode())}
+        return {
+            m[1]: int(m[2])
+            for m in re.finditer(
+                r'everprof_ebpf_samples_total{outcome="(\w+)"} (\d+)', self.get('/metrics').body.decode()
+            )
+        }
 
     def memory(self, what='RssAnon'):
         """MB of a line of its status."""
@@ -172,6 +182,7 @@ def selector(labels):
 
 class Server:
     """An HTTP target of the tests' own: handler(request) answers."""
+
     def __init__(self, handler, host='127.0.0.1'):
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = 'HTTP/1.1'
@@ -213,7 +224,7 @@ def send(request, body, status=200, **headers):
 def varint(v):
     out = b''
     while v >= 0x80:
-        out += bytes([v & 0x7f | 0x80])
+        out += bytes([v & 0x7F | 0x80])
         v >>= 7
     return out + bytes([v])
 
@@ -239,14 +250,16 @@ def packed(body):
 
 
 def run(*argv, **options):
-    return subprocess.run([BINARY, *argv], capture_output=True, text=True,
-                          timeout=300 * SLOW, **options)
+    return subprocess.run([BINARY, *argv], capture_output=True, text=True, timeout=300 * SLOW, **options)
 
 
 def only(kept):
     """The lines of pprof_config that disable all other standard types."""
-    return ''.join(f'      {t}: {{enabled: false}}\n' for t in ('allocs', 'block', 'goroutine', 'heap', 'mutex', 'profile', 'threadcreate')
-                   if t != kept)
+    return ''.join(
+        f'      {t}: {{enabled: false}}\n'
+        for t in ('allocs', 'block', 'goroutine', 'heap', 'mutex', 'profile', 'threadcreate')
+        if t != kept
+    )
 
 
 HEAP_ALONE = only('heap')
@@ -255,9 +268,11 @@ HEAP_ALONE = only('heap')
 def heap_job(name, targets, interval='500ms', timeout='1s', more=''):
     """A job that scrapes heaps alone."""
     listed = ', '.join(f'"{t}"' for t in targets)
-    return (f'- job_name: {name}\n  scrape_interval: {interval}\n  scrape_timeout: {timeout}\n'
-            f'{more}  profiling_config:\n    pprof_config:\n{HEAP_ALONE}'
-            f'  static_configs: [{{targets: [{listed}]}}]\n')
+    return (
+        f'- job_name: {name}\n  scrape_interval: {interval}\n  scrape_timeout: {timeout}\n'
+        f'{more}  profiling_config:\n    pprof_config:\n{HEAP_ALONE}'
+        f'  static_configs: [{{targets: [{listed}]}}]\n'
+    )
 
 
 class Skipped(Exception):
@@ -266,6 +281,7 @@ class Skipped(Exception):
 
 class Suite:
     """Test functions in order, each in a folder of its own."""
+
     def __init__(self):
         self.tests = []
 
@@ -294,6 +310,7 @@ class Suite:
                     failed += 1
                     word = 'FAIL'
                     import traceback
+
                     traceback.print_exc()
                     for p in Process.running:
                         print('--', p.log, '\n', p.text()[-3000:])

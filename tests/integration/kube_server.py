@@ -9,11 +9,23 @@ import urllib.parse
 from harness import ROOT, Server, send
 
 SAMPLES = os.path.join(ROOT, 'testdata/discovery/kubernetes')
-RESOURCES = {'nodes': 'node', 'pods': 'pod', 'services': 'service', 'endpoints': 'endpoints',
-             'endpointslices': 'endpointslice', 'ingresses': 'ingress', 'namespaces': 'namespace',
-             'replicasets': 'replicaset', 'jobs': 'job'}
-APIS = {'endpointslices': '/apis/discovery.k8s.io/v1', 'ingresses': '/apis/networking.k8s.io/v1',
-        'replicasets': '/apis/apps/v1', 'jobs': '/apis/batch/v1'}
+RESOURCES = {
+    'nodes': 'node',
+    'pods': 'pod',
+    'services': 'service',
+    'endpoints': 'endpoints',
+    'endpointslices': 'endpointslice',
+    'ingresses': 'ingress',
+    'namespaces': 'namespace',
+    'replicasets': 'replicaset',
+    'jobs': 'job',
+}
+APIS = {
+    'endpointslices': '/apis/discovery.k8s.io/v1',
+    'ingresses': '/apis/networking.k8s.io/v1',
+    'replicasets': '/apis/apps/v1',
+    'jobs': '/apis/batch/v1',
+}
 
 
 def sample(name):
@@ -22,8 +34,14 @@ def sample(name):
 
 
 def status(code, reason='', message='refused'):
-    return {'kind': 'Status', 'apiVersion': 'v1', 'status': 'Failure', 'code': code, 'reason': reason,
-            'message': message}
+    return {
+        'kind': 'Status',
+        'apiVersion': 'v1',
+        'status': 'Failure',
+        'code': code,
+        'reason': reason,
+        'message': message,
+    }
 
 
 class Kube:
@@ -32,6 +50,7 @@ class Kube:
     `trouble`: None, or a function of (request, resource, query) that returns True
     if it has dealt with the request. `page`: None, or the number of objects in a
     page. Versions below `oldest` are gone."""
+
     def __init__(self, tls=None, prefix=''):
         self.objects = {r: {} for r in RESOURCES}
         self.changes, self.version, self.oldest = [], 1000, 0
@@ -47,7 +66,8 @@ class Kube:
                 context.verify_mode = ssl.CERT_REQUIRED
                 context.load_verify_locations(tls[2])
             self.server.server.socket = context.wrap_socket(
-                self.server.server.socket, server_side=True, do_handshake_on_connect=False)
+                self.server.server.socket, server_side=True, do_handshake_on_connect=False
+            )
         self.address = self.server.address
         self.url = f'{"https" if tls else "http"}://{self.address}{prefix}'
 
@@ -118,7 +138,7 @@ class Kube:
             start = int(start)
         if self.page and 'limit' in query and start + self.page < len(all_):
             meta['continue'] = f'{start + self.page}:{meta["resourceVersion"]}'
-            all_ = all_[start:start + self.page]
+            all_ = all_[start : start + self.page]
         else:
             all_ = all_[start:]
         say(r, {'kind': 'List', 'apiVersion': 'v1', 'metadata': meta, 'items': all_})
@@ -133,14 +153,27 @@ class Kube:
         while mine == self.watching and quiet < 40:
             with self.changed:
                 self.changed.wait_for(lambda: mine != self.watching or self.version > since, timeout=0.25)
-                events = [(kind, o) for v, what, kind, o in self.changes if v > since and what == resource
-                          and namespace in ('', o['metadata'].get('namespace', ''))]
+                events = [
+                    (kind, o)
+                    for v, what, kind, o in self.changes
+                    if v > since and what == resource and namespace in ('', o['metadata'].get('namespace', ''))
+                ]
                 since = self.version
             quiet = 0 if events else quiet + 1
             text = ''.join(json.dumps({'type': kind, 'object': o}) + '\n' for kind, o in events)
             if not events and quiet % 4 == 0:
-                text = json.dumps({'type': 'BOOKMARK', 'object': {
-                    'kind': 'X', 'metadata': {'resourceVersion': str(since), 'creationTimestamp': None}}}) + '\n'
+                text = (
+                    json.dumps(
+                        {
+                            'type': 'BOOKMARK',
+                            'object': {
+                                'kind': 'X',
+                                'metadata': {'resourceVersion': str(since), 'creationTimestamp': None},
+                            },
+                        }
+                    )
+                    + '\n'
+                )
             stream(r, text)
         stream(r, '', True)
 

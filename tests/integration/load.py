@@ -76,6 +76,7 @@ MERGE = {'mode': 'merge', 'from': 0, 'to': 'now'}
 
 class Load:
     """Threads of bad clients, until they are told to end."""
+
     def __init__(self, port):
         self.port, self.ending, self.threads = port, False, []
         self.answers, self.wrong, self.lock = {}, [], threading.Lock()
@@ -162,14 +163,14 @@ class Attack:
 
 class Small:
     """Another client, at an address of its own, who asks for little."""
+
     def __init__(self, e, small):
         self.e, self.small, self.slowest, self.count = e, small, 0, 0
 
     def ask(self):
         for target in ('/-/ready', self.small):
             began = time.monotonic()
-            c = http.client.HTTPConnection('127.0.0.1', self.e.port, timeout=60,
-                                           source_address=('127.0.0.2', 0))
+            c = http.client.HTTPConnection('127.0.0.1', self.e.port, timeout=60, source_address=('127.0.0.2', 0))
             c.request('GET', target)
             r = c.getresponse()
             body = r.read()
@@ -182,16 +183,21 @@ class Small:
 def attack(d, seconds, exports, merges, flames, size, locations, flags):
     """Returns the load, the other client, and the most RssAnon in MB."""
     heap = wide(size)
-    e = stored(d, {('big', 'heap'): [heap, heap[:-1] + b'x', heap],
-                   ('deep', 'cpu'): [deep(locations)],
-                   ('small', 'cpu'): [deep(30)] * 20}, *flags)
+    e = stored(
+        d,
+        {
+            ('big', 'heap'): [heap, heap[:-1] + b'x', heap],
+            ('deep', 'cpu'): [deep(locations)],
+            ('small', 'cpu'): [deep(30)] * 20,
+        },
+        *flags,
+    )
     everything = path('/api/v1/export', query='{job=~"big|small"}', **{'from': 0, 'to': 'now'})
     merge = path('/api/v1/query', query='heap{job="big"}', aggregate='sum', **MERGE)
     flame = path('/api/v1/query', query='cpu{job="deep"}', report='flamegraph', **MERGE)
     small = Small(e, path('/api/v1/query', query='cpu{job="small"}', report='top', **MERGE))
     small.ask()
-    load = Attack(e.port, [(exports, 'reader', everything), (merges, 'merge', merge),
-                           (flames, 'flame', flame)])
+    load = Attack(e.port, [(exports, 'reader', everything), (merges, 'merge', merge), (flames, 'flame', flame)])
     peak, end = 0, time.monotonic() + seconds
     while time.monotonic() < end:
         small.ask()

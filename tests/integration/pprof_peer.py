@@ -30,8 +30,7 @@ def find_pprof():
 PPROF = find_pprof()
 EMPTY = tempfile.mkdtemp(prefix='everprof-pprof-home-')
 atexit.register(shutil.rmtree, EMPTY, ignore_errors=True)
-ENV = {**os.environ, 'TZ': 'UTC', 'HOME': EMPTY, 'PPROF_BINARY_PATH': EMPTY,
-       'PPROF_TMPDIR': EMPTY}
+ENV = {**os.environ, 'TZ': 'UTC', 'HOME': EMPTY, 'PPROF_BINARY_PATH': EMPTY, 'PPROF_TMPDIR': EMPTY}
 
 
 def unpack(path, d):
@@ -59,11 +58,12 @@ def out(argv):
 
 def in_order(lines):
     """pprof leaves it to chance how calls that weigh +v and -v are ordered."""
+
     def weight(line):
         m = re.match(r' {10,}-?(\S+) +\S+ \|  ', line)
         return m and m[1]
-    return [line for w, run in itertools.groupby(lines, weight)
-            for line in (sorted(run) if w else run)]
+
+    return [line for w, run in itertools.groupby(lines, weight) for line in (sorted(run) if w else run)]
 
 
 @functools.lru_cache(maxsize=None)
@@ -82,12 +82,17 @@ def one_file(files):
 def as_of(theirs, ours):
     """Our report with the times as the version of pprof prints them that has printed theirs:
     "Time: 2006-01-02 15:04:05 UTC" is new."""
+
     def old(m):
         if not re.search(r'^Time: .* at ', theirs, re.M):
             return m[0]
         t = datetime.datetime.strptime(m[1], '%Y-%m-%d %H:%M:%S')
-        return t.strftime('Time: %b ') + f'{t.day}, {t.year} at {t.hour % 12 or 12}:{t.minute:02}' + (
-            f'{"am" if t.hour < 12 else "pm"} (UTC)')
+        return (
+            t.strftime('Time: %b ')
+            + f'{t.day}, {t.year} at {t.hour % 12 or 12}:{t.minute:02}'
+            + (f'{"am" if t.hour < 12 else "pm"} (UTC)')
+        )
+
     return re.sub(r'^Time: (.*) UTC$', old, ours, flags=re.M)
 
 
@@ -96,7 +101,7 @@ def merges_one_file():
     """Whether pprof merges the samples of a single file, and drops those that are zero. Versions that
     print times in the new form do not; nor are their relative percentages those of what is shown."""
     with tempfile.NamedTemporaryFile() as f:
-        f.write(profile('a') + b'\x48' + varint(10 ** 18))  # time_nanos
+        f.write(profile('a') + b'\x48' + varint(10**18))  # time_nanos
         f.flush()
         return b'Time: 2001-' not in out([PPROF, '-symbolize=none', '-top', f.name]).stdout
 
@@ -104,15 +109,14 @@ def merges_one_file():
 class Case:
     """A report of some files, with options {name: value}; a value of True is
     a switch."""
+
     def __init__(self, kind, files, base=(), diff_base=(), **options):
         self.kind, self.files, self.options = kind, list(files), options
         self.base, self.diff_base = list(base), list(diff_base)
 
     def __str__(self):
-        names = [os.path.relpath(f, os.path.dirname(os.path.dirname(os.path.dirname(f))))
-                 for f in self.files]
-        sides = ''.join(f' {k}={len(v)}' for k, v in (('base', self.base),
-                                                      ('diff_base', self.diff_base)) if v)
+        names = [os.path.relpath(f, os.path.dirname(os.path.dirname(os.path.dirname(f)))) for f in self.files]
+        sides = ''.join(f' {k}={len(v)}' for k, v in (('base', self.base), ('diff_base', self.diff_base)) if v)
         return f'{self.kind} of {len(names)} ({names[0]} …){sides} {self.options}'
 
     def peer(self, kind):
@@ -165,9 +169,10 @@ class Case:
             return None
         for i, line in enumerate(theirs):
             if i >= len(us) or us[i] != line:
-                return (f'line {i + 1}:\n  pprof    {line!r}\n  everprof '
-                        f'{us[i] if i < len(us) else None!r}\n' + a.stderr.decode()[-300:]
-                        + b.stderr.decode()[-300:])
+                return (
+                    f'line {i + 1}:\n  pprof    {line!r}\n  everprof '
+                    f'{us[i] if i < len(us) else None!r}\n' + a.stderr.decode()[-300:] + b.stderr.decode()[-300:]
+                )
         return f'{len(theirs)} and {len(us)} lines ' + b.stderr.decode()[-300:]
 
     def proto(self):
@@ -200,6 +205,7 @@ class Case:
 
 class EveryReport:
     """All reports of one file, pprof's by one process: it takes commands."""
+
     def __init__(self, file):
         self.file = file
 
@@ -211,10 +217,14 @@ class EveryReport:
         commands = {'top': 'top 0', 'peek': 'peek .'}
         kinds = (*KINDS, 'raw', 'proto')
         talk = subprocess.run(
-            [PPROF, '-symbolize=none', self.file], capture_output=True, env=ENV,
-            timeout=300 * SLOW, input=''.join(
-                f'{commands.get(k, k)} > {d}/{k}\n' + 'nodecount=-1\n' * (k == 'top')
-                for k in kinds).encode())
+            [PPROF, '-symbolize=none', self.file],
+            capture_output=True,
+            env=ENV,
+            timeout=300 * SLOW,
+            input=''.join(
+                f'{commands.get(k, k)} > {d}/{k}\n' + 'nodecount=-1\n' * (k == 'top') for k in kinds
+            ).encode(),
+        )
         head, entered, _ = talk.stderr.partition(b'Entering interactive mode')
         assert entered, talk
         head = head.partition(b'No samples were found')[0]  # an advice
@@ -253,7 +263,7 @@ def fold(raw):
             text = line.strip()
         if text and place:
             locations[place].append(re.match(r'(.*) \S*:\d+ s=\d+', text)[1])
-    samples = head[head.index('Samples:\n') + 9:].split('\n')
+    samples = head[head.index('Samples:\n') + 9 :].split('\n')
     types = samples[0].split()
     index = ([i for i, t in enumerate(types) if t.endswith('[dflt]')] or [len(types) - 1])[0]
     found = {}
@@ -261,8 +271,7 @@ def fold(raw):
         values, colon, ids = line.partition(': ')
         if not colon or not re.match(r'[ \d-]+$', values):
             continue
-        stack = ';'.join(f.replace(';', '_') for i in reversed(ids.split())
-                         for f in reversed(locations[int(i)]))
+        stack = ';'.join(f.replace(';', '_') for i in reversed(ids.split()) for f in reversed(locations[int(i)]))
         if stack:
             found[stack] = found.get(stack, 0) + int(values.split()[index])
     return {k: v for k, v in found.items() if v}
@@ -315,11 +324,9 @@ OPTIONS = {
 def matrix(series, step=1):
     """Each option alone and pairs of options, over heap, CPU and goroutine
     profiles, every sample type: a few hundred cases."""
-    picked = [series[k] for k in ('prometheus/heap', 'leakapp/profile', 'etcd/goroutine',
-                                  'leakapp/mutex')]
+    picked = [series[k] for k in ('prometheus/heap', 'leakapp/profile', 'etcd/goroutine', 'leakapp/mutex')]
     settings = [{k: v} for k, values in OPTIONS.items() for v in values]
-    pairs = [{**a, **b} for i, a in enumerate(settings) for b in settings[i + 1::5]
-             if not set(a) & set(b)]
+    pairs = [{**a, **b} for i, a in enumerate(settings) for b in settings[i + 1 :: 5] if not set(a) & set(b)]
     cases, n = [], 0
     for o in settings + pairs:
         files = picked[n % len(picked)]
@@ -327,10 +334,10 @@ def matrix(series, step=1):
         extra = {}
         if n % 3 == 0:
             extra['sample_index'] = n % 2
-        cases.append(Case(kind, files[:1 + n % 3], **o, **extra))
+        cases.append(Case(kind, files[: 1 + n % 3], **o, **extra))
         n += 1
     for i, name in enumerate(('alloc_space', 'inuse_objects', 'alloc_objects', 'inuse_space')):
-        cases += [Case(k, picked[0][i:i + 2], sample_index=name) for k in KINDS]
+        cases += [Case(k, picked[0][i : i + 2], sample_index=name) for k in KINDS]
     return cases[::step]
 
 
@@ -340,9 +347,11 @@ def singles(series):
 
 def sums(files, n):
     """A merge of n, and differences of n and of one."""
-    half = files[:n // 2]
-    rest = files[n // 2:n]
-    return ([Case(k, files[:n]) for k in (*KINDS, 'folded', 'proto')]
-            + [Case(k, rest, base=half) for k in (*KINDS, 'proto')]
-            + [Case(k, rest, diff_base=half) for k in (*KINDS, 'proto')]
-            + [Case(k, rest, diff_base=half, normalize=True) for k in ('top', 'tree')])
+    half = files[: n // 2]
+    rest = files[n // 2 : n]
+    return (
+        [Case(k, files[:n]) for k in (*KINDS, 'folded', 'proto')]
+        + [Case(k, rest, base=half) for k in (*KINDS, 'proto')]
+        + [Case(k, rest, diff_base=half) for k in (*KINDS, 'proto')]
+        + [Case(k, rest, diff_base=half, normalize=True) for k in ('top', 'tree')]
+    )

@@ -15,6 +15,7 @@ RECEIVE = ['--web.enable-remote-write-receiver']
 
 class Node(Everprof):
     """An everprof that can be killed and started again on its port."""
+
     def __init__(self, d, config='', flags=(), address='127.0.0.1'):
         self.arguments = (d, config, [*RECEIVE, *flags], address)
         super().__init__(*self.arguments)
@@ -30,6 +31,7 @@ class Node(Everprof):
 
 class Agent(Process):
     """everprof agent, which can be killed and started again."""
+
     def __init__(self, d, config, address='127.0.0.1'):
         os.makedirs(d, exist_ok=True)
         self.d, self.port = d, free_port()
@@ -41,11 +43,17 @@ class Agent(Process):
     get, metric = Everprof.get, Everprof.metric
 
     def start(self):
-        super().__init__([BINARY, 'agent', f'--config.file={self.d}/everprof.yaml',
-                          f'--storage.agent.path={self.d}/data',
-                          f'--web.listen-address=127.0.0.1:{self.port}'], f'{self.d}/log')
-        wait_until('the agent', 30, lambda: self.text().count('everprof is ready') > 0 and
-                   self.is_ready())
+        super().__init__(
+            [
+                BINARY,
+                'agent',
+                f'--config.file={self.d}/everprof.yaml',
+                f'--storage.agent.path={self.d}/data',
+                f'--web.listen-address=127.0.0.1:{self.port}',
+            ],
+            f'{self.d}/log',
+        )
+        wait_until('the agent', 30, lambda: self.text().count('everprof is ready') > 0 and self.is_ready())
 
     def is_ready(self):
         try:
@@ -56,6 +64,7 @@ class Agent(Process):
 
 class Receiver:
     """A fake receiver. It gives the answers of a list, and keeps the requests."""
+
     def __init__(self):
         self.answers, self.seen, self.lock = [], [], threading.Lock()
         self.delay = 0  # seconds before each answer

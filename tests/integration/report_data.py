@@ -16,11 +16,15 @@ BEGIN = NOW - 60 * MINUTE  # of all profiles
 
 # name: (file, first line)
 FUNCTIONS = {
-    'main.main': ('/src/main.go', 10), 'web.serve': ('/src/web/serve.go', 20),
-    'web.decode': ('/src/web/decode.go', 30), 'db.query': ('/src/db/query.go', 40),
-    'db.scan': ('/src/db/scan.go', 50), 'html.render': ('/src/html/render.go', 60),
+    'main.main': ('/src/main.go', 10),
+    'web.serve': ('/src/web/serve.go', 20),
+    'web.decode': ('/src/web/decode.go', 30),
+    'db.query': ('/src/db/query.go', 40),
+    'db.scan': ('/src/db/scan.go', 50),
+    'html.render': ('/src/html/render.go', 60),
     'runtime.mallocgc': ('/go/runtime/malloc.go', 70),
-    'runtime.memmove': ('/go/runtime/memmove.s', 80)}
+    'runtime.memmove': ('/go/runtime/memmove.s', 80),
+}
 
 
 def frame(name, line):
@@ -36,8 +40,7 @@ STACKS = [
     (MAIN, SERVE, (frame('web.decode', 1),)),
     (MAIN, SERVE, (frame('web.decode', 2),), (frame('runtime.mallocgc', 5),)),
     (MAIN, SERVE, (frame('db.query', 3), frame('db.scan', 1))),
-    (MAIN, SERVE, (frame('db.query', 3), frame('db.scan', 2)),
-     (frame('runtime.memmove', 1),)),
+    (MAIN, SERVE, (frame('db.query', 3), frame('db.scan', 2)), (frame('runtime.memmove', 1),)),
     (MAIN, SERVE, (frame('db.query', 4),)),
     (MAIN, (frame('html.render', 1),), (frame('runtime.mallocgc', 6),)),
     (MAIN, (frame('html.render', 1),), (frame('html.render', 2),)),  # recursion
@@ -67,28 +70,35 @@ class Profile:
         def number(n, v):
             return varint(n << 3) + (v if isinstance(v, bytes) else varint(v))
 
-        body = b''.join(field(1, number(1, string(t)) + number(2, string(u)))
-                        for t, u in self.types)
+        body = b''.join(field(1, number(1, string(t)) + number(2, string(u))) for t, u in self.types)
         for s in self.samples:
-            ids = b''.join(varint(locations.setdefault(x, len(locations) + 1))
-                           for x in reversed(s.stack))
+            ids = b''.join(varint(locations.setdefault(x, len(locations) + 1)) for x in reversed(s.stack))
             values = b''.join(varint(v & (1 << 64) - 1) for v in s.values)
             labels = b''.join(
-                field(3, number(1, string(k)) + (
-                    number(2, string(v)) if isinstance(v, str) else
-                    number(3, v) + number(4, string(k))))
-                for k, v in s.labels.items())
+                field(
+                    3,
+                    number(1, string(k))
+                    + (number(2, string(v)) if isinstance(v, str) else number(3, v) + number(4, string(k))),
+                )
+                for k, v in s.labels.items()
+            )
             body += field(2, field(1, ids) + field(2, values) + labels)
-        body += field(3, number(1, 1) + number(2, 0x1000) + number(3, 0x9000) +
-                      number(5, string('/bin/shop')))
+        body += field(3, number(1, 1) + number(2, 0x1000) + number(3, 0x9000) + number(5, string('/bin/shop')))
         for location, i in locations.items():
             lines = b''.join(
-                field(4, number(1, functions.setdefault(name, len(functions) + 1)) +
-                      number(2, line)) for name, _, line in reversed(location))
+                field(4, number(1, functions.setdefault(name, len(functions) + 1)) + number(2, line))
+                for name, _, line in reversed(location)
+            )
             body += field(4, number(1, i) + number(2, 1) + number(3, ADDRESSES[location]) + lines)
         for name, i in functions.items():
-            body += field(5, number(1, i) + number(2, string(name)) + number(3, string(name)) +
-                          number(4, string(FUNCTIONS[name][0])) + number(5, FUNCTIONS[name][1]))
+            body += field(
+                5,
+                number(1, i)
+                + number(2, string(name))
+                + number(3, string(name))
+                + number(4, string(FUNCTIONS[name][0]))
+                + number(5, FUNCTIONS[name][1]),
+            )
         body += field(11, number(1, string('cpu')) + number(2, string('nanoseconds')))
         body += b''.join(field(6, s.encode()) for s in strings)
         return body + number(9, self.time_ns) + number(10, self.duration) + number(12, 10000000)
@@ -106,16 +116,18 @@ def frames(stack):
 def made_cpu(seed, count=12, seconds=10):
     """A CPU profile: samples and nanoseconds, with labels."""
     rng = random.Random(seed)
-    samples = [Sample(rng.choice(STACKS), rng.choice(LABELS), (n, n * 10000000))
-               for n in (rng.randrange(1, 40) for _ in range(count))]
-    return Profile([('samples', 'count'), ('cpu', 'nanoseconds')], samples,
-                   seconds * 1000000000)
+    samples = [
+        Sample(rng.choice(STACKS), rng.choice(LABELS), (n, n * 10000000))
+        for n in (rng.randrange(1, 40) for _ in range(count))
+    ]
+    return Profile([('samples', 'count'), ('cpu', 'nanoseconds')], samples, seconds * 1000000000)
 
 
 def made_heap(values):
     """{stack number: (alloc_space, inuse_space)}"""
-    return Profile([('alloc_space', 'bytes'), ('inuse_space', 'bytes')],
-                   [Sample(STACKS[k], {}, v) for k, v in values.items()])
+    return Profile(
+        [('alloc_space', 'bytes'), ('inuse_space', 'bytes')], [Sample(STACKS[k], {}, v) for k, v in values.items()]
+    )
 
 
 def folded(profiles, index, keep=lambda s: True, shown=names):
@@ -161,7 +173,7 @@ def write(d, job, kind, profiles):
 def read_varint(b, at):
     value = shift = 0
     while True:
-        value |= (b[at] & 0x7f) << shift
+        value |= (b[at] & 0x7F) << shift
         shift, at = shift + 7, at + 1
         if not b[at - 1] & 0x80:
             return value, at
@@ -174,7 +186,7 @@ def read_fields(b):
         key, at = read_varint(b, at)
         value, at = read_varint(b, at)
         if key & 7 == 2:
-            value, at = b[at:at + value], at + value
+            value, at = b[at : at + value], at + value
         else:
             assert key & 7 == 0, key
         out.append((key >> 3, value))
@@ -207,11 +219,13 @@ class Decoded:
         for n, v in message:
             if n == 4:
                 fields = read_fields(v)
-                locations[dict(fields)[1]] = [functions[dict(read_fields(x))[1]]
-                                              for k, x in fields if k == 4]
+                locations[dict(fields)[1]] = [functions[dict(read_fields(x))[1]] for k, x in fields if k == 4]
                 self.addresses |= bool(dict(fields).get(3))
-        self.types = [(strings[dict(read_fields(v)).get(1, 0)],
-                       strings[dict(read_fields(v)).get(2, 0)]) for n, v in message if n == 1]
+        self.types = [
+            (strings[dict(read_fields(v)).get(1, 0)], strings[dict(read_fields(v)).get(2, 0)])
+            for n, v in message
+            if n == 1
+        ]
         for n, v in message:
             if n != 2:
                 continue
@@ -242,8 +256,7 @@ def shop(d, count=4):
 
 def asked(e, **params):
     """An answer of /api/v1/query about everything; samples are counted."""
-    return e.get('/api/v1/query',
-                 **{'query': 'profile', 'sample_index': 'samples', **ALL, **params})
+    return e.get('/api/v1/query', **{'query': 'profile', 'sample_index': 'samples', **ALL, **params})
 
 
 def text_of(e, report, **params):

@@ -10,13 +10,25 @@ import threading
 LIBC = ctypes.CDLL(None, use_errno=True)
 MNT_FORCE, MNT_DETACH = 1, 2
 ENOSYS = 38
-LOOKUP, FORGET, GETATTR, OPEN, RELEASE, FLUSH, INIT, INTERRUPT, DESTROY, BATCH_FORGET = 1, 2, 3, 14, 18, 25, 26, 36, 38, 42
+LOOKUP, FORGET, GETATTR, OPEN, RELEASE, FLUSH, INIT, INTERRUPT, DESTROY, BATCH_FORGET = (
+    1,
+    2,
+    3,
+    14,
+    18,
+    25,
+    26,
+    36,
+    38,
+    42,
+)
 ROOT, FILE = 1, 2
 KNOWN_FOR = 60  # seconds
 
 
 class SilentFile:
     """Mounts at a folder; the file is FOLDER/f. OSError: this machine does not permit it. Call stop()."""
+
     def __init__(self, folder, silent=(FLUSH,)):
         self.folder, self.path, self.silent = folder, f'{folder}/f', silent
         self.waiting = 0  # how many wait for an answer

@@ -39,7 +39,9 @@ int unit_NUMBER(const std::string &s) {
 		sum = std::accumulate(list.begin(), list.end(), sum, [](int n, auto &f) { return f(n); });
 	return sum;
 }
-'''.replace('#include <map>', '#include <map>\n#include <numeric>')
+'''.replace(
+    '#include <map>', '#include <map>\n#include <numeric>'
+)
 MAKEFILE = '''
 objects := $(patsubst %.cc,%.o,$(wildcard *.cc))
 program: $(objects)
@@ -58,15 +60,18 @@ int main(int argc, char **argv) {
 }
 '''
 # What browsers mostly do is to lay out and to draw.
-PAGE = ('data:text/html,<style>@keyframes m{from{margin-left:0;width:40px}to{margin-left:300px;width:400px}}'
-        'div{background:linear-gradient(red,blue);animation:m 2s infinite alternate;border-radius:9px;filter:blur(1px)}</style>'
-        '<script>for(let i=0;i<60;i++)document.write("<div>line "+i+"</div>");setInterval(()=>{document.title=Date.now()},100)'
-        '</script>')
+PAGE = (
+    'data:text/html,<style>@keyframes m{from{margin-left:0;width:40px}to{margin-left:300px;width:400px}}'
+    'div{background:linear-gradient(red,blue);animation:m 2s infinite alternate;border-radius:9px;filter:blur(1px)}</style>'
+    '<script>for(let i=0;i<60;i++)document.write("<div>line "+i+"</div>");setInterval(()=>{document.title=Date.now()},100)'
+    '</script>'
+)
 suite = Suite()
 
 
 class Load:
     """Commands that are repeated by threads until stop()."""
+
     def __init__(self, folder):
         self.folder, self.stopping, self.threads, self.done = folder, threading.Event(), [], {}
 
@@ -77,12 +82,19 @@ class Load:
                     self.run(argv, options)
                 self.done[name] = self.done.get(name, 0) + 1
                 self.stopping.wait(pause)
+
         self.threads.append(threading.Thread(target=work))
         self.threads[-1].start()
 
     def run(self, argv, options):
-        child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                 start_new_session=True, **options)
+        child = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            **options,
+        )
         while child.poll() is None:
             if self.stopping.wait(0.01):
                 break
@@ -124,13 +136,21 @@ def load_browser(load):
     """Firefox; Chromium is built without call frame information, so that none of its stacks counts as whole."""
     env = dict(os.environ, HOME=load.folder, MOZ_HEADLESS='1')
     os.makedirs(f'{load.folder}/browser')
-    load.repeat('browser sessions', ['timeout', '600', 'firefox-esr', '--headless', '--no-remote', '--profile',
-                                    f'{load.folder}/browser', PAGE], env=env)
+    load.repeat(
+        'browser sessions',
+        ['timeout', '600', 'firefox-esr', '--headless', '--no-remote', '--profile', f'{load.folder}/browser', PAGE],
+        env=env,
+    )
 
 
 def load_short(load):
-    load.repeat('short programs', ['/bin/true'], ['/bin/sh', '-c', 'ls / | sort | head -n 3'], ['/usr/bin/python3', '-c', 'pass'],
-                pause=5 / SHORT_PER_SECOND)
+    load.repeat(
+        'short programs',
+        ['/bin/true'],
+        ['/bin/sh', '-c', 'ls / | sort | head -n 3'],
+        ['/usr/bin/python3', '-c', 'pass'],
+        pause=5 / SHORT_PER_SECOND,
+    )
 
 
 def load_sleepers(load):
@@ -165,9 +185,11 @@ def say(server, began):
     total = sum(count.values()) or 1
     starting = count['starting']
     whole = 100 * (count['complete'] + count['kernel']) / ((total - starting) or 1)
-    print(f'{seconds:.0f} s: {total} samples, {whole:.2f} % whole of those that are not starting '
-          f'({100 * starting / total:.2f} % are); CPU {100 * (mine + ended + sum(helpers.values())) / seconds:.2f} % of a core: '
-          f'server {mine:.1f} s, ended helpers {ended:.1f} s, ' + ', '.join(f'{n} {s:.1f} s' for n, s in helpers.items()))
+    print(
+        f'{seconds:.0f} s: {total} samples, {whole:.2f} % whole of those that are not starting '
+        f'({100 * starting / total:.2f} % are); CPU {100 * (mine + ended + sum(helpers.values())) / seconds:.2f} % of a core: '
+        f'server {mine:.1f} s, ended helpers {ended:.1f} s, ' + ', '.join(f'{n} {s:.1f} s' for n, s in helpers.items())
+    )
     print('  ', ', '.join(f'{n} {c}' for n, c in count.items() if c), flush=True)
     return whole, starting
 
@@ -175,8 +197,15 @@ def say(server, began):
 def say_own_costs(server):
     """Where everprof's own CPU time went."""
     own = f'{{exe="{os.path.basename(harness.BINARY)}"}}'
-    answer = server.get('/api/v1/query', mode='merge', query=own, to='now', report='top', sample_index='cpu',
-                        **{'from': f'now-{MINUTES + 5:.0f}m'}).data()
+    answer = server.get(
+        '/api/v1/query',
+        mode='merge',
+        query=own,
+        to='now',
+        report='top',
+        sample_index='cpu',
+        **{'from': f'now-{MINUTES + 5:.0f}m'},
+    ).data()
     for key in 'flat', 'cum':
         rows = sorted(answer['rows'], key=lambda r: -r[key])[:25]
         print(f'{key}:', ', '.join(f'{r["name"]} {100 * r[key] / answer["total"]:.1f} %' for r in rows))
@@ -199,9 +228,21 @@ def busy_machine(folder):
     finally:
         load.stop()
     print('load:', ', '.join(f'{n} {d}' for n, d in load.done.items()))
-    for name in ('processes', 'files', 'series', 'unwind_rows', 'unwind_tables_evicted_total', 'unwind_tables_refused_total',
-                 'processes_refused_total', 'processes_evicted_total', 'files_refused_total', 'mappings_refused_total',
-                 'process_events_lost_total', 'profiles_total', 'profiles_failed_total'):
+    for name in (
+        'processes',
+        'files',
+        'series',
+        'unwind_rows',
+        'unwind_tables_evicted_total',
+        'unwind_tables_refused_total',
+        'processes_refused_total',
+        'processes_evicted_total',
+        'files_refused_total',
+        'mappings_refused_total',
+        'process_events_lost_total',
+        'profiles_total',
+        'profiles_failed_total',
+    ):
         print(f'everprof_ebpf_{name} {server.metric("everprof_ebpf_" + name):.0f}')
     say_own_costs(server)
     print(f'RssAnon {server.memory():.1f} MiB')

@@ -29,8 +29,7 @@ def load():
             for m in tar:
                 if m.isfile():
                     program, kind, name = m.name.split('/')[-3:]
-                    found.setdefault((program, kind), []).append(
-                        (int(name.split('.')[0]), tar.extractfile(m).read()))
+                    found.setdefault((program, kind), []).append((int(name.split('.')[0]), tar.extractfile(m).read()))
     for v in found.values():
         v.sort()
     return found
@@ -56,12 +55,12 @@ def scraped_corpus_is_byte_identical(d):
             send(r, b'no more', 404)
         else:
             send(r, files[key][n][1])
+
     server = Server(answer)
     programs = sorted({p for p, _ in files})
     config = 'scrape_configs:\n'
     for p in programs:
-        config += (f'- job_name: {p}\n  scrape_interval: 100ms\n  profiling_config:\n'
-                   '    pprof_config:\n')
+        config += f'- job_name: {p}\n  scrape_interval: 100ms\n  profiling_config:\n' '    pprof_config:\n'
         for _, kind in sorted(k for k in files if k[0] == p):
             config += f'      {kind}: {{path: /{p}/{kind}, seconds: 0}}\n'
         config += f'  static_configs: [{{targets: ["{server.address}"]}}]\n'
@@ -90,8 +89,9 @@ def imported_corpus_is_byte_identical(d):
     print(f'imported in {time.monotonic() - began:.1f} s')
     e = Everprof(d).ready()
     trace = os.path.join(d, 'strace')
-    tracer = subprocess.Popen(['strace', '-f', '-qq', '-e', 'trace=pread64,read,mmap', '-y', '-o',
-                               trace, '-p', str(e.child.pid)])
+    tracer = subprocess.Popen(
+        ['strace', '-f', '-qq', '-e', 'trace=pread64,read,mmap', '-y', '-o', trace, '-p', str(e.child.pid)]
+    )
     time.sleep(1)
     series = e.range('{job=~".+"}')
     assert e.metric('everprof_tsdb_value_bytes_read_total') == 0

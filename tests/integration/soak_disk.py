@@ -13,8 +13,7 @@ from harness import Everprof, Process, Server, Suite, packed, profile, run, send
 
 suite = Suite()
 SECONDS = float(os.environ.get('EVERPROF_SECONDS', '60'))
-FLAGS = ['--storage.tsdb.wal-budget=8MB', '--storage.tsdb.max-series=13',
-         '--web.enable-admin-api']
+FLAGS = ['--storage.tsdb.wal-budget=8MB', '--storage.tsdb.max-series=13', '--web.enable-admin-api']
 
 
 def mounted(d, fn):
@@ -37,11 +36,14 @@ def targets():
     def answer(r):
         body = profile(rng.randbytes(20000).hex(), rng.randrange(1000))
         send(r, packed(body))
+
     servers = [Server(answer) for _ in range(2)]
     config = 'scrape_configs:\n' + ''.join(
         f'- job_name: t{i}\n  scrape_interval: 100ms\n  profiling_config: {{pprof_config: '
         f'{{profile: {{seconds: 0}}}}}}\n'
-        f'  static_configs: [{{targets: ["{t.address}"]}}]\n' for i, t in enumerate(servers))
+        f'  static_configs: [{{targets: ["{t.address}"]}}]\n'
+        for i, t in enumerate(servers)
+    )
     return servers, config
 
 
@@ -86,13 +88,13 @@ def retention_by_size_keeps_space_free(d):
             assert now > before, (now, before)
             before = now
             all_readable(e)
-        print(f'{before:.0f} profiles stored, '
-              f'{e.metric("everprof_tsdb_size_retentions_total"):.0f} removals')
+        print(f'{before:.0f} profiles stored, ' f'{e.metric("everprof_tsdb_size_retentions_total"):.0f} removals')
         e.stop(signal.SIGKILL)
         e = Everprof(mount, config, FLAGS + ['--storage.tsdb.retention.size=24MB']).ready()
         all_readable(e)
         e.finish()
         assert run('tsdb', 'verify', e.data).returncode == 0
+
     mounted(d, go)
     for s in servers:
         s.stop()
@@ -112,8 +114,12 @@ def disk_filled_by_other_programs(d):
             fill(filler)
             wait_until('full', 15, lambda: all(t['health'] == 'down' for t in e.targets()))
             count = all_readable(e)
-            e.get('/api/v1/admin/tsdb/delete_series', method='POST', data=b'',
-                  **{'match[]': '{__name__="allocs"}', 'to': 1})
+            e.get(
+                '/api/v1/admin/tsdb/delete_series',
+                method='POST',
+                data=b'',
+                **{'match[]': '{__name__="allocs"}', 'to': 1},
+            )
             if round % 2:
                 e.stop(signal.SIGKILL)
                 e = Everprof(mount, config, flags).ready()
@@ -123,12 +129,17 @@ def disk_filled_by_other_programs(d):
             assert all_readable(e) > count
             # It must not fill by itself: nothing is removed here.
             if round == 2:
-                e.get('/api/v1/admin/tsdb/delete_series', method='POST', data=b'',
-                      **{'match[]': '{job=~".+"}', 'to': 'now'})
+                e.get(
+                    '/api/v1/admin/tsdb/delete_series',
+                    method='POST',
+                    data=b'',
+                    **{'match[]': '{job=~".+"}', 'to': 'now'},
+                )
                 e.get('/api/v1/admin/tsdb/clean_tombstones', method='POST', data=b'')
         e.finish()
         r = run('tsdb', 'verify', e.data)
         assert r.returncode == 0, r
+
     mounted(d, go)
     for s in servers:
         s.stop()

@@ -61,8 +61,9 @@ def start(folder, more=''):
 
 
 def top(server, query):
-    answer = server.get('/api/v1/query', mode='merge', query=query, to='now', report='top', sample_index='cpu',
-                        **{'from': 'now-10m'}).data()
+    answer = server.get(
+        '/api/v1/query', mode='merge', query=query, to='now', report='top', sample_index='cpu', **{'from': 'now-10m'}
+    ).data()
     return {r['name']: r for r in answer['rows']}, answer['total']
 
 
@@ -75,13 +76,35 @@ def shares_are_those_of_perf(folder):
     program = compile_c(folder, 'mixed', MIXED)
     server = start(folder, ', sampling_frequency: 99')
     child = subprocess.Popen([program])
-    subprocess.run(['perf', 'record', '-q', '-F', '99', '-e', 'cpu-clock', '-o', f'{folder}/perf.data', '-p', str(child.pid),
-                    '--', 'sleep', str(SECONDS)], check=True, capture_output=True)
+    subprocess.run(
+        [
+            'perf',
+            'record',
+            '-q',
+            '-F',
+            '99',
+            '-e',
+            'cpu-clock',
+            '-o',
+            f'{folder}/perf.data',
+            '-p',
+            str(child.pid),
+            '--',
+            'sleep',
+            str(SECONDS),
+        ],
+        check=True,
+        capture_output=True,
+    )
     child.kill()
     child.wait()
     time.sleep(5)
-    text = subprocess.run(['perf', 'report', '-i', f'{folder}/perf.data', '--stdio', '--sort', 'symbol', '-g', 'none'],
-                          capture_output=True, text=True, check=True).stdout
+    text = subprocess.run(
+        ['perf', 'report', '-i', f'{folder}/perf.data', '--stdio', '--sort', 'symbol', '-g', 'none'],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     perf = {m[2]: float(m[1]) for m in re.finditer(r'([\d.]+)%\s+\[\.\]\s+(\w+)', text)}
     rows, total = top(server, '{exe="mixed"}')
     mine = 100 * rows['heavy']['flat'] / total
@@ -89,7 +112,9 @@ def shares_are_those_of_perf(folder):
     assert max(rows, key=lambda r: rows[r]['flat']) == 'heavy', rows
     assert abs(mine - perf['heavy']) <= 3
     series = server.get('/api/v1/series', **{'match[]': '{exe="mixed"}'}).data()
-    assert len(series) == 1 and ('cgroup' in series[0] or 'systemd_unit' in series[0] or 'container' in series[0]), series
+    assert len(series) == 1 and (
+        'cgroup' in series[0] or 'systemd_unit' in series[0] or 'container' in series[0]
+    ), series
     server.finish()
 
 
@@ -109,9 +134,11 @@ def storm_of_processes(folder):
     series = server.get('/api/v1/series', **{'match[]': '{job="ebpf"}'}).data()
     count = server.ebpf_samples()
     names = [s['exe'] for s in series]
-    print(f'{FORKS} processes in {took:.0f} s; everprof: {cpu:.2f} s of CPU, RssAnon {server.memory():.1f} MiB, '
-          f'largest RSS {server.memory("VmHWM"):.1f} MiB; {len(series)} series; {count}; '
-          f'events lost: {server.metric("everprof_ebpf_process_events_lost_total"):.0f}')
+    print(
+        f'{FORKS} processes in {took:.0f} s; everprof: {cpu:.2f} s of CPU, RssAnon {server.memory():.1f} MiB, '
+        f'largest RSS {server.memory("VmHWM"):.1f} MiB; {len(series)} series; {count}; '
+        f'events lost: {server.metric("everprof_ebpf_process_events_lost_total"):.0f}'
+    )
     assert names.count('true') <= 1 and names.count('mixed') == 1 and len(series) < 40, names
     assert server.memory() < 40, server.memory()
     assert not count['lost_ring_full'] and not count['lost_memory_full'], count
@@ -126,21 +153,25 @@ def process_with_many_mappings(folder):
     burner = subprocess.Popen([compile_c(folder, 'mixed', MIXED)])
     server = start(folder, ', sampling_frequency: 99')
     # Pages of alternating permissions are mappings of their own.
-    script = (f'import ctypes, mmap, time\n'
-              f'libc = ctypes.CDLL(None)\n'
-              f'libc.mmap.restype = ctypes.c_void_p\n'
-              f'libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 4\n'
-              f'for i in range({MAPPINGS}): libc.mmap(None, 4096, {mmap.PROT_READ | mmap.PROT_EXEC} if i % 2 else '
-              f'{mmap.PROT_READ}, 0x22, -1, 0)\n'
-              f'end = time.monotonic() + 10\n'
-              f'while time.monotonic() < end: sum(range(10000))\n')
+    script = (
+        f'import ctypes, mmap, time\n'
+        f'libc = ctypes.CDLL(None)\n'
+        f'libc.mmap.restype = ctypes.c_void_p\n'
+        f'libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 4\n'
+        f'for i in range({MAPPINGS}): libc.mmap(None, 4096, {mmap.PROT_READ | mmap.PROT_EXEC} if i % 2 else '
+        f'{mmap.PROT_READ}, 0x22, -1, 0)\n'
+        f'end = time.monotonic() + 10\n'
+        f'while time.monotonic() < end: sum(range(10000))\n'
+    )
     subprocess.run(['/usr/bin/python3', '-c', script], check=True)
     burner.kill()
     burner.wait()
     time.sleep(5)
     rows, total = top(server, '{exe=~"python3.*"}')
     _, other = top(server, '{exe="mixed"}')
-    print(f'RssAnon {server.memory():.1f} MiB; {total / 1e9:.1f} s of python3, {other / 1e9:.1f} s beside it; {server.ebpf_samples()}')
+    print(
+        f'RssAnon {server.memory():.1f} MiB; {total / 1e9:.1f} s of python3, {other / 1e9:.1f} s beside it; {server.ebpf_samples()}'
+    )
     assert server.memory() < 40 and total > 2e9 and other > 2e9
     assert any('PyEval' in r for r in rows), list(rows)[:5]
     server.finish()
@@ -151,11 +182,13 @@ def perf_map_that_changes(folder):
     """A process that writes its perf map anew every second."""
     server = start(folder, ', sampling_frequency: 99')
     node = shutil.which('node')
-    script = ('const fs = require("fs"); const end = Date.now() + 12000; let s = 0, next = 0;'
-              'while (Date.now() < end) { for (let i = 0; i < 1e6; i++) s += i % 7;'
-              ' if (Date.now() > next) { next = Date.now() + 1000;'
-              ' fs.writeFileSync(`/tmp/perf-${process.pid}.map`, "1000 fffffffff everything" + "x".repeat(100) + "\\n".repeat(1e6)'
-              ' + `0 ffffffffffff function of ${Math.round(s)}\\n`) } }')
+    script = (
+        'const fs = require("fs"); const end = Date.now() + 12000; let s = 0, next = 0;'
+        'while (Date.now() < end) { for (let i = 0; i < 1e6; i++) s += i % 7;'
+        ' if (Date.now() > next) { next = Date.now() + 1000;'
+        ' fs.writeFileSync(`/tmp/perf-${process.pid}.map`, "1000 fffffffff everything" + "x".repeat(100) + "\\n".repeat(1e6)'
+        ' + `0 ffffffffffff function of ${Math.round(s)}\\n`) } }'
+    )
     if not node:
         print('SKIPPED: node is not installed')
         return
@@ -164,8 +197,10 @@ def perf_map_that_changes(folder):
     os.unlink(f'/tmp/perf-{child.pid}.map')
     time.sleep(5)
     rows, total = top(server, '{exe="node"}')
-    print(f'RssAnon {server.memory():.1f} MiB; {total / 1e9:.1f} s of node; '
-          f'{[r for r in rows if r.startswith("function of")][:2]}')
+    print(
+        f'RssAnon {server.memory():.1f} MiB; {total / 1e9:.1f} s of node; '
+        f'{[r for r in rows if r.startswith("function of")][:2]}'
+    )
     assert server.memory() < 40 and total > 3e9
     assert any(r.startswith('function of') for r in rows)
     server.finish()

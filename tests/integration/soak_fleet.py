@@ -21,14 +21,18 @@ suite = Suite()
 
 def config(targets_file, interval='15s'):
     off = ''.join(f'      {t}: {{enabled: false}}\n' for t in ('allocs', 'block', 'threadcreate'))
-    return (f'global: {{scrape_interval: {interval}}}\nscrape_configs:\n- job_name: fleet\n'
-            f'  profiling_config:\n    pprof_config:\n{off}      profile: {{seconds: 5}}\n'
-            f'  file_sd_configs: [{{files: [{targets_file}], refresh_interval: 1h}}]\n')
+    return (
+        f'global: {{scrape_interval: {interval}}}\nscrape_configs:\n- job_name: fleet\n'
+        f'  profiling_config:\n    pprof_config:\n{off}      profile: {{seconds: 5}}\n'
+        f'  file_sd_configs: [{{files: [{targets_file}], refresh_interval: 1h}}]\n'
+    )
 
 
 def size(path):
-    return sum(os.path.getsize(os.path.join(d, f)) for d, _, names in os.walk(path)
-               for f in names if f != 'ballast') / 2**20
+    return (
+        sum(os.path.getsize(os.path.join(d, f)) for d, _, names in os.walk(path) for f in names if f != 'ballast')
+        / 2**20
+    )
 
 
 def write(path, targets):
@@ -51,23 +55,31 @@ def no_scrape_is_missed_and_memory_is_constant(d):
         anon.append((time.monotonic() - began, e.memory()))
     took = time.monotonic() - began
     used = cpu(e) - used
-    outcome = {line.split('outcome="')[1].split('"')[0]: float(line.rsplit(' ', 1)[1])
-               for line in e.get('/metrics').body.decode().splitlines()
-               if line.startswith('everprof_target_scrapes_total{')}
+    outcome = {
+        line.split('outcome="')[1].split('"')[0]: float(line.rsplit(' ', 1)[1])
+        for line in e.get('/metrics').body.decode().splitlines()
+        if line.startswith('everprof_target_scrapes_total{')
+    }
     skipped = e.metric('everprof_target_scrapes_skipped_total')
     after = [m for t, m in anon if t > min(120, took / 5)]
-    print(f'{TARGETS} targets, {took:.0f} s: {outcome}, skipped {skipped:.0f}; '
-          f'{Generator.bytes / 2**20:.0f} MB served; CPU {used:.1f} s = {used / took:.2f} cores')
-    print(f'RssAnon {after[0]:.1f} MB after two minutes, {after[-1]:.1f} at the end, {max(after):.1f} '
-          f'at most; VmHWM {e.memory("VmHWM"):.1f} MB; {size(e.data):.1f} MB on disk; '
-          f'flushes {e.metric("everprof_tsdb_flushes_total")}, '
-          f'waits {e.metric("everprof_ingest_waits_total")}')
+    print(
+        f'{TARGETS} targets, {took:.0f} s: {outcome}, skipped {skipped:.0f}; '
+        f'{Generator.bytes / 2**20:.0f} MB served; CPU {used:.1f} s = {used / took:.2f} cores'
+    )
+    print(
+        f'RssAnon {after[0]:.1f} MB after two minutes, {after[-1]:.1f} at the end, {max(after):.1f} '
+        f'at most; VmHWM {e.memory("VmHWM"):.1f} MB; {size(e.data):.1f} MB on disk; '
+        f'flushes {e.metric("everprof_tsdb_flushes_total")}, '
+        f'waits {e.metric("everprof_ingest_waits_total")}'
+    )
     series = e.range('{job="fleet"}', begin=int((time.time() - took) * 1000))
     assert len(series) == 4 * TARGETS, len(series)
     least = int((took - 15 - 20) / 15)
     gaps = [b - a for s in series for a, b in zip(s['timestamps'], s['timestamps'][1:])]
-    print(f'{sum(len(s["timestamps"]) for s in series)} profiles listed, at least '
-          f'{min(len(s["timestamps"]) for s in series)} of a series; the longest gap {max(gaps)} ms')
+    print(
+        f'{sum(len(s["timestamps"]) for s in series)} profiles listed, at least '
+        f'{min(len(s["timestamps"]) for s in series)} of a series; the longest gap {max(gaps)} ms'
+    )
     assert outcome.get('failure', 0) == 0 and skipped == 0
     assert min(len(s['timestamps']) for s in series) >= least and max(gaps) < 16000
     assert max(after) - after[0] <= 32, (after[0], max(after))
@@ -78,11 +90,11 @@ def reload_of_twenty_thousand_targets(d):
     port = 1  # nobody is there
     many = addresses(20000, port)
     write(f'{d}/t.json', many)
-    e = Everprof(d, config('t.json', '1h'), ['--web.enable-lifecycle',
-                                            '--query.memory=1GB']).ready()
+    e = Everprof(d, config('t.json', '1h'), ['--web.enable-lifecycle', '--query.memory=1GB']).ready()
 
     def total():
         return e.metric('everprof_scrape_targets')
+
     wait_until('all of them', 60, lambda: total() == 80000)
     before = {(t['labels']['n'], t['labels']['__name__']): t['nextScrape'] for t in e.targets()}
     print(f'RssAnon {e.memory():.1f} MB with 80 000 targets × types')
@@ -94,8 +106,7 @@ def reload_of_twenty_thousand_targets(d):
     assert e.get('/-/reload', method='POST').status == 200
     print(f'a reload takes {time.monotonic() - began:.2f} s')
     now = {(t['labels']['n'], t['labels']['__name__']): t for t in e.targets()}
-    kept = sum(now[k]['nextScrape'] == v for k, v in before.items()
-               if now[k]['lastScrape'].startswith('0001'))
+    kept = sum(now[k]['nextScrape'] == v for k, v in before.items() if now[k]['lastScrape'].startswith('0001'))
     waiting = sum(now[k]['lastScrape'].startswith('0001') for k in before)
     print(f'{kept} of {waiting} that were not scraped yet are due when they were')
     assert kept == waiting > 0
@@ -104,8 +115,7 @@ def reload_of_twenty_thousand_targets(d):
         with open(f'{d}/t.json.tmp', 'w') as f:
             f.write(text)
         os.rename(f'{d}/t.json.tmp', f'{d}/t.json')
-        wait_until('the refusal', 60, lambda: (
-            e.metric('everprof_discovery_failures_total') or 0) > (failures or 0))
+        wait_until('the refusal', 60, lambda: (e.metric('everprof_discovery_failures_total') or 0) > (failures or 0))
         assert total() == 80004
     print([line.split('err=')[1] for line in e.text().splitlines() if 'service discovery failed' in line])
 

@@ -70,12 +70,18 @@ ATTACKS = (
     (b'GET /' + b'x' * (1 << 20) + b' HTTP/1.1\r\nHost: localhost\r\n\r\n', False),
     ((HEAD + b'\r\n') * 50, True),
     (HEAD, True),
-    (b'POST /api/v1/labels HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n'
-     b'Content-Length: 40\r\n\r\nabcd', False),
-    (b'POST /api/v1/labels HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n'
-     b'Content-Length: 4\r\n\r\n0\r\n\r\n', False),
+    (
+        b'POST /api/v1/labels HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n' b'Content-Length: 40\r\n\r\nabcd',
+        False,
+    ),
+    (
+        b'POST /api/v1/labels HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n'
+        b'Content-Length: 4\r\n\r\n0\r\n\r\n',
+        False,
+    ),
     (b'GET /../../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n', False),
-    (b'GET /%00%2e%2e%2f HTTP/1.1\r\nHost: localhost\r\n\r\n', False))
+    (b'GET /%00%2e%2e%2f HTTP/1.1\r\nHost: localhost\r\n\r\n', False),
+)
 
 
 def attack(port, ready):
@@ -87,9 +93,9 @@ def attack(port, ready):
     for _ in range(IDLE):
         idle(port, held)
     for f, args, pause in [(idle, (port, held), 0.005), (slowly, (port, []), 1)] + [
-            (once, (port, *a), 0.05) for a in ATTACKS]:
-        threading.Thread(target=forever, args=(f, *args), kwargs={'pause': pause},
-                         daemon=True).start()
+        (once, (port, *a), 0.05) for a in ATTACKS
+    ]:
+        threading.Thread(target=forever, args=(f, *args), kwargs={'pause': pause}, daemon=True).start()
     time.sleep(2)
     ready.set()
     time.sleep(3600)
@@ -117,17 +123,24 @@ def p99(took):
 def hostile_targets_do_not_delay_scrapes(d):
     good = Server(lambda r: send(r, hostile.PROFILE))
     bad = hostile.targets()
-    e = Everprof(d, 'scrape_configs:\n' + heap_job('good', [good.address], '1s') + heap_job(
-        'bad', [r.address for r in bad.values()]), ['--ingest.memory=128MB']).ready()
+    e = Everprof(
+        d,
+        'scrape_configs:\n'
+        + heap_job('good', [good.address], '1s')
+        + heap_job('bad', [r.address for r in bad.values()]),
+        ['--ingest.memory=128MB'],
+    ).ready()
     most, end = 0, time.monotonic() + 60 * MINUTES
     while time.monotonic() < end:
         most = max(most, e.memory())
         time.sleep(0.05)
     stamps = e.range('heap{job="good"}')[0]['timestamps']
     gap = max(b - a for a, b in zip(stamps, stamps[1:]))
-    print(f'{len(bad)} hostile targets twice a second for {MINUTES:g} min: RssAnon at most '
-          f'{most:.1f} MB; {len(stamps)} profiles of the good one, {gap} ms apart at most; '
-          f'{e.metric("everprof_ingest_waits_total"):.0f} bodies waited')
+    print(
+        f'{len(bad)} hostile targets twice a second for {MINUTES:g} min: RssAnon at most '
+        f'{most:.1f} MB; {len(stamps)} profiles of the good one, {gap} ms apart at most; '
+        f'{e.metric("everprof_ingest_waits_total"):.0f} bodies waited'
+    )
     for t in e.targets():
         name = [n for n, r in bad.items() if r.address == t['labels']['instance']]
         assert t['health'] == ('down' if name else 'up'), t
@@ -154,8 +167,10 @@ def attackers_do_not_block_other_clients(d):
         wait_until('calm', 60, lambda: e.get('/-/ready').status == 200)
         time.sleep(2)
     factor = p99(beside) / p99(alone)
-    print(f'p99 {p99(alone):.2f} ms alone ({len(alone)} requests), {p99(beside):.2f} ms beside '
-          f'attackers ({len(beside)}): {factor:.1f} times; RssAnon {most:.1f} MB')
+    print(
+        f'p99 {p99(alone):.2f} ms alone ({len(alone)} requests), {p99(beside):.2f} ms beside '
+        f'attackers ({len(beside)}): {factor:.1f} times; RssAnon {most:.1f} MB'
+    )
     e.finish()
     assert factor <= FACTOR
 

@@ -68,10 +68,20 @@ suite = Suite()
 
 def apt(folder, *argv):
     """apt with a suite of Debian alone, whatever this machine uses. Returns what it prints, or None."""
-    options = {'Etc::sourcelist': 'apt.list', 'Etc::sourceparts': 'none', 'State::lists': 'lists', 'Cache': 'cache',
-               'State::status': 'status'}
-    done = subprocess.run([argv[0], *(f'-oDir::{k}={folder}/{v}' for k, v in options.items()), *argv[1:]],
-                          capture_output=True, text=True, check=False, cwd=folder)
+    options = {
+        'Etc::sourcelist': 'apt.list',
+        'Etc::sourceparts': 'none',
+        'State::lists': 'lists',
+        'Cache': 'cache',
+        'State::status': 'status',
+    }
+    done = subprocess.run(
+        [argv[0], *(f'-oDir::{k}={folder}/{v}' for k, v in options.items()), *argv[1:]],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+    )
     return done.stdout if done.returncode == 0 else None
 
 
@@ -108,8 +118,18 @@ def make_image(folder):
     root = f'{folder}/root'
     for d in 'bin', 'proc', 'sys', 'tmp', 'dev', 'etc':
         os.makedirs(f'{root}/{d}')
-    subprocess.run(['gcc', '-O2', '-fomit-frame-pointer', '-fno-optimize-sibling-calls', '-o', f'{folder}/stacks',
-                    f'{HERE}/stacks.c'], check=True)
+    subprocess.run(
+        [
+            'gcc',
+            '-O2',
+            '-fomit-frame-pointer',
+            '-fno-optimize-sibling-calls',
+            '-o',
+            f'{folder}/stacks',
+            f'{HERE}/stacks.c',
+        ],
+        check=True,
+    )
     copy_program(EVERPROF, root, 'everprof')
     copy_program(f'{folder}/stacks', root, 'stacks')
     shutil.copy(shutil.which('busybox'), f'{root}/bin/busybox')
@@ -124,21 +144,50 @@ def pack_image(folder, init):
     with open(f'{root}/init', 'w') as f:
         f.write(init)
     os.chmod(f'{root}/init', 0o755)
-    subprocess.run(f'cd {root} && find . | cpio -o -H newc --quiet | gzip -1 > {folder}/image.gz', shell=True, check=True)
+    subprocess.run(
+        f'cd {root} && find . | cpio -o -H newc --quiet | gzip -1 > {folder}/image.gz', shell=True, check=True
+    )
     return f'{folder}/image.gz'
 
 
 def boot(kernel, image):
-    return subprocess.run(['qemu-system-x86_64', '-accel', 'tcg,thread=multi', '-cpu', 'max', '-smp', '2', '-m', '1024', '-kernel', kernel,
-                           '-initrd', image, '-nographic', '-no-reboot', '-append',
-                           'console=ttyS0 quiet panic=-1 rdinit=/init mitigations=off'],
-                          capture_output=True, text=True, timeout=400, check=False, stdin=subprocess.DEVNULL, errors='replace').stdout
+    return subprocess.run(
+        [
+            'qemu-system-x86_64',
+            '-accel',
+            'tcg,thread=multi',
+            '-cpu',
+            'max',
+            '-smp',
+            '2',
+            '-m',
+            '1024',
+            '-kernel',
+            kernel,
+            '-initrd',
+            image,
+            '-nographic',
+            '-no-reboot',
+            '-append',
+            'console=ttyS0 quiet panic=-1 rdinit=/init mitigations=off',
+        ],
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        errors='replace',
+    ).stdout
 
 
 def check_waits(text):
     """Most of the time, the program sleeps."""
     section = text.split('BEGIN sleep', 1)[1].split('END sleep', 1)[0].replace('\r', '')
-    waits = {line.rpartition(' ')[0]: int(line.rpartition(' ')[2]) for line in section.splitlines() if re.search(r' \d+$', line)}
+    waits = {
+        line.rpartition(' ')[0]: int(line.rpartition(' ')[2])
+        for line in section.splitlines()
+        if re.search(r' \d+$', line)
+    }
     slept = sum(ns for stack, ns in waits.items() if re.search('sleep_often;.*nanosleep.*__schedule$', stack))
     print(f'  sleep: {slept / 1e9:.2f} of {sum(waits.values()) / 1e9:.2f} s', flush=True)
     assert slept > 1e9 and slept > 0.8 * sum(waits.values()), waits
@@ -211,8 +260,20 @@ def a_default_profile_of_apparmor_hides_other_processes(folder):
     with open(f'{folder}/profile', 'w') as f:
         f.write(PROFILE)
     with open(f'{folder}/root/etc/profile', 'wb') as f:
-        subprocess.run(['/usr/sbin/apparmor_parser', '-S', '-Q', '-K', '--kernel-features',
-                        '/etc/apparmor.d/abi/kernel-5.4-vanilla', f'{folder}/profile'], stdout=f, stderr=subprocess.DEVNULL, check=True)
+        subprocess.run(
+            [
+                '/usr/sbin/apparmor_parser',
+                '-S',
+                '-Q',
+                '-K',
+                '--kernel-features',
+                '/etc/apparmor.d/abi/kernel-5.4-vanilla',
+                f'{folder}/profile',
+            ],
+            stdout=f,
+            stderr=subprocess.DEVNULL,
+            check=True,
+        )
     text = boot(unpack_kernel(place, package), pack_image(folder, CONFINED))
     if 'END docker-default' not in text:
         print(text[-3000:])

@@ -16,9 +16,11 @@ def heavy_load_stays_within_limits(d):
     limits = 256 + 128
     e, load, small, peak = attack(d, SECONDS, 200, 200, 100, 25 << 20, 10000000, [])
     took = finish(e, load)
-    print(f'RssAnon at most {peak:.0f} MB, {peak / limits:.2f} times the limits; '
-          f'{small.count} small requests, the slowest {small.slowest:.2f} s; '
-          f'SIGTERM took {took:.1f} s; {load.answers}')
+    print(
+        f'RssAnon at most {peak:.0f} MB, {peak / limits:.2f} times the limits; '
+        f'{small.count} small requests, the slowest {small.slowest:.2f} s; '
+        f'SIGTERM took {took:.1f} s; {load.answers}'
+    )
     assert peak <= 1.5 * limits, peak
     assert small.slowest <= 1, small.slowest
     assert not load.wrong, load.wrong[:3]

@@ -31,8 +31,11 @@ NEWER = ('__meta_docker_container_image', '__meta_docker_container_image_id', '_
 
 def entry(kind, **keys):
     """A discovery of a job; nothing is scraped."""
-    return (f'  {kind}_sd_configs:\n  - ' + json.dumps({'refresh_interval': '1s', **keys}) +
-            '\n  proxy_url: http://127.0.0.1:9')
+    return (
+        f'  {kind}_sd_configs:\n  - '
+        + json.dumps({'refresh_interval': '1s', **keys})
+        + '\n  proxy_url: http://127.0.0.1:9'
+    )
 
 
 def start_pair(d, jobs, ours=None):
@@ -58,6 +61,7 @@ def answers(url):
 
 def with_containers(test):
     """A test after which nothing is mounted in its folder any more, so that the folder can be removed."""
+
     def run(d):
         try:
             test(d)
@@ -67,6 +71,7 @@ def with_containers(test):
                 for path in reversed([line.split()[1] for line in f]):
                     if path.startswith(d + '/'):
                         subprocess.run(['umount', '-l', path], check=False)
+
     run.__name__ = test.__name__
     return run
 
@@ -86,11 +91,24 @@ def make_image(d):
 @with_containers
 def docker_targets_are_those_of_prometheus(d):
     socket = f'unix://{d}/docker.sock'
-    daemon = Process(['dockerd', f'--host={socket}', f'--data-root={d}/docker', f'--exec-root={d}/exec', f'--pidfile={d}/pid',
-                      '--iptables=false', '--ip6tables=false', '--storage-driver=vfs', '--bip=172.30.0.1/24'], f'{d}/docker.log')
+    daemon = Process(
+        [
+            'dockerd',
+            f'--host={socket}',
+            f'--data-root={d}/docker',
+            f'--exec-root={d}/exec',
+            f'--pidfile={d}/pid',
+            '--iptables=false',
+            '--ip6tables=false',
+            '--storage-driver=vfs',
+            '--bip=172.30.0.1/24',
+        ],
+        f'{d}/docker.log',
+    )
 
     def docker(*argv):
         return call('/usr/bin/docker', *argv, env={'DOCKER_HOST': socket})
+
     wait_until('Docker', 60, lambda: os.path.exists(f'{d}/docker.sock'))
     docker('import', make_image(d), 'busybox:1')
     docker('network', 'create', '--subnet=172.31.0.0/24', 'second')
@@ -100,15 +118,34 @@ def docker_targets_are_those_of_prometheus(d):
     docker('network', 'connect', 'second', 'web')
     run('host', '--network=host')
     docker('swarm', 'init', '--advertise-addr=127.0.0.1')
-    docker('service', 'create', '--quiet', '--detach', '--no-resolve-image', '--replicas=2', '--name=shop', '--publish=18090:80',
-           '--label=kind=shop', '--container-label=in=side', 'busybox:1', '/bin/sleep', '1000')
+    docker(
+        'service',
+        'create',
+        '--quiet',
+        '--detach',
+        '--no-resolve-image',
+        '--replicas=2',
+        '--name=shop',
+        '--publish=18090:80',
+        '--label=kind=shop',
+        '--container-label=in=side',
+        'busybox:1',
+        '/bin/sleep',
+        '1000',
+    )
     wait_until('tasks run', 60, lambda: docker('service', 'ps', 'shop').count(' Running ') == 2, 0.5)
     filters = [{'name': 'label', 'values': ['team=red']}]
-    jobs = {'all': entry('docker', host=socket), 'red': entry('docker', host=socket, filters=filters, port=7),
-            **{role: entry('dockerswarm', host=socket, role=role) for role in ('services', 'tasks', 'nodes')}}
+    jobs = {
+        'all': entry('docker', host=socket),
+        'red': entry('docker', host=socket, filters=filters, port=7),
+        **{role: entry('dockerswarm', host=socket, role=role) for role in ('services', 'tasks', 'nodes')},
+    }
     # Prometheus 2.42 takes all networks of a container.
-    ours = {**jobs, 'all': entry('docker', host=socket, match_first_network=False),
-            'red': entry('docker', host=socket, filters=filters, port=7, match_first_network=False)}
+    ours = {
+        **jobs,
+        'all': entry('docker', host=socket, match_first_network=False),
+        'red': entry('docker', host=socket, filters=filters, port=7, match_first_network=False),
+    }
     e, p = start_pair(d, jobs, ours)
     same_targets(e, p, jobs, 16, NEWER)
     docker('rm', '-f', 'db')
@@ -134,8 +171,11 @@ def podman_targets_are_those_of_prometheus(d):
     run = lambda name, *more: podman('run', '-d', '--name', name, *more, 'localhost/busybox:1', '/bin/sleep', '1000')
     run('web', '--publish=127.0.0.1:18081:80', '--label=team=red')
     run('host', '--network=host')
-    service = Process(['podman', *options, 'system', 'service', '--time=0', f'unix://{d}/podman.sock'], f'{d}/podman.log',
-                      env={**os.environ, **env})
+    service = Process(
+        ['podman', *options, 'system', 'service', '--time=0', f'unix://{d}/podman.sock'],
+        f'{d}/podman.log',
+        env={**os.environ, **env},
+    )
     wait_until('Podman', 60, lambda: os.path.exists(f'{d}/podman.sock'))
     jobs = {'all': entry('docker', host=f'unix://{d}/podman.sock')}
     e, p = start_pair(d, jobs)
@@ -157,8 +197,23 @@ class Postgres:
         shutil.chown(f'{d}/postgres', 'postgres')
         user = ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups']
         call(*user, f'{POSTGRES}/initdb', '-D', f'{d}/postgres/data', '-A', 'trust', '-U', 'postgres')
-        self.process = Process([*user, f'{POSTGRES}/postgres', '-D', f'{d}/postgres/data', '-h', '127.0.0.1', '-p',
-                                str(self.port), '-k', '', '-c', 'fsync=off'], f'{d}/postgres.log')
+        self.process = Process(
+            [
+                *user,
+                f'{POSTGRES}/postgres',
+                '-D',
+                f'{d}/postgres/data',
+                '-h',
+                '127.0.0.1',
+                '-p',
+                str(self.port),
+                '-k',
+                '',
+                '-c',
+                'fsync=off',
+            ],
+            f'{d}/postgres.log',
+        )
         wait_until('PostgreSQL', 60, lambda: 'ready to accept' in self.process.text())
         for name in databases:
             self.sql('postgres', f'CREATE DATABASE {name}')
@@ -180,30 +235,78 @@ def puppetdb_targets_are_those_of_prometheus(d):
     with open(f'{d}/restart', 'w') as f:
         f.write('0')
     with open(f'{d}/conf.d/config.ini', 'w') as f:
-        f.write(f'[global]\nvardir = {d}/var\n[database]\nsubname = //{postgres.url}/puppetdb\nusername = postgres\n'
-                f'password = none\n[jetty]\nhost = 127.0.0.1\nport = {port}\n[puppetdb]\ndisable-update-checking = true\n')
-    puppetdb = Process(['java', '-Xmx300m', '-cp', '/usr/share/puppetdb/puppetdb.jar', 'clojure.main', '-m',
-                        'puppetlabs.puppetdb.core', 'services', '--config', f'{d}/conf.d', '--bootstrap-config',
-                        '/etc/puppetdb/bootstrap.cfg', '--restart-file', f'{d}/restart'], f'{d}/puppetdb.log')
+        f.write(
+            f'[global]\nvardir = {d}/var\n[database]\nsubname = //{postgres.url}/puppetdb\nusername = postgres\n'
+            f'password = none\n[jetty]\nhost = 127.0.0.1\nport = {port}\n[puppetdb]\ndisable-update-checking = true\n'
+        )
+    puppetdb = Process(
+        [
+            'java',
+            '-Xmx300m',
+            '-cp',
+            '/usr/share/puppetdb/puppetdb.jar',
+            'clojure.main',
+            '-m',
+            'puppetlabs.puppetdb.core',
+            'services',
+            '--config',
+            f'{d}/conf.d',
+            '--bootstrap-config',
+            '/etc/puppetdb/bootstrap.cfg',
+            '--restart-file',
+            f'{d}/restart',
+        ],
+        f'{d}/puppetdb.log',
+    )
     url = f'http://127.0.0.1:{port}'
     wait_until('PuppetDB', 180, lambda: answers(f'{url}/pdb/meta/v1/version'), 1)
 
     def catalog(node, time, *services):
-        resources = [{'type': 'Service', 'title': f'service {i}', 'exported': i % 2 == 1, 'file': '/etc/site.pp', 'line': 9 + i,
-                      'tags': ['service', 'web', 'prod'], 'parameters': parameters} for i, parameters in enumerate(services)]
+        resources = [
+            {
+                'type': 'Service',
+                'title': f'service {i}',
+                'exported': i % 2 == 1,
+                'file': '/etc/site.pp',
+                'line': 9 + i,
+                'tags': ['service', 'web', 'prod'],
+                'parameters': parameters,
+            }
+            for i, parameters in enumerate(services)
+        ]
         stamp = f'2026-01-01T00:00:{time:02}.000Z'
-        body = {'certname': node, 'version': '1', 'environment': 'production', 'transaction_uuid': None, 'catalog_uuid': None,
-                'code_id': None, 'producer_timestamp': stamp, 'producer': 'server', 'job_id': None, 'edges': [],
-                'resources': resources}
-        status, answer = request(f'{url}/pdb/cmd/v1?command=replace_catalog&version=9&certname={node}&producer-timestamp='
-                                 f'{stamp}&secondsToWaitForCompletion=30', body)
+        body = {
+            'certname': node,
+            'version': '1',
+            'environment': 'production',
+            'transaction_uuid': None,
+            'catalog_uuid': None,
+            'code_id': None,
+            'producer_timestamp': stamp,
+            'producer': 'server',
+            'job_id': None,
+            'edges': [],
+            'resources': resources,
+        }
+        status, answer = request(
+            f'{url}/pdb/cmd/v1?command=replace_catalog&version=9&certname={node}&producer-timestamp='
+            f'{stamp}&secondsToWaitForCompletion=30',
+            body,
+        )
         assert status == 200 and answer['processed'], answer
-    catalog('web1.example', 1, {'port': 8080, 'on': True, 'off': False, 'name': 'a b', 'list': ['a', 'b'], 'A-b': 'c'},
-            {'ratio': 1.5, 'labels': {'x': 'y', 'z': 2}, 'big': 10000000, 'none': None})
+
+    catalog(
+        'web1.example',
+        1,
+        {'port': 8080, 'on': True, 'off': False, 'name': 'a b', 'list': ['a', 'b'], 'A-b': 'c'},
+        {'ratio': 1.5, 'labels': {'x': 'y', 'z': 2}, 'big': 10000000, 'none': None},
+    )
     catalog('web2.example', 1, {})
-    jobs = {'plain': entry('puppetdb', url=url, query='resources { type = "Service" }', port=9),
-            'parameters': entry('puppetdb', url=url, query='resources { type = "Service" }', include_parameters=True),
-            'nodes': entry('puppetdb', url=url, query='resources { certname ~ "web2" }')}
+    jobs = {
+        'plain': entry('puppetdb', url=url, query='resources { type = "Service" }', port=9),
+        'parameters': entry('puppetdb', url=url, query='resources { type = "Service" }', include_parameters=True),
+        'nodes': entry('puppetdb', url=url, query='resources { certname ~ "web2" }'),
+    }
     e, p = start_pair(d, jobs)
     same_targets(e, p, jobs, 7)
     catalog('web2.example', 2, {'late': 'yes'}, {})
@@ -221,17 +324,39 @@ def openstack_targets_are_those_of_prometheus(d):
     os.mkdir(stack)
     peer = os.path.join(ROOT, 'tests/integration/openstack_peer.py')
     identity, compute, network = free_port(), free_port(), free_port()
-    call(python, peer, 'prepare', stack, f'postgresql+psycopg2://postgres@{postgres.url}', str(identity), str(compute),
-         str(network))
-    services = [Process([python, peer, 'serve', stack, name], f'{d}/{name}.log') for name in ('keystone', 'nova', 'neutron')]
+    call(
+        python,
+        peer,
+        'prepare',
+        stack,
+        f'postgresql+psycopg2://postgres@{postgres.url}',
+        str(identity),
+        str(compute),
+        str(network),
+    )
+    services = [
+        Process([python, peer, 'serve', stack, name], f'{d}/{name}.log') for name in ('keystone', 'nova', 'neutron')
+    ]
     wait_until('OpenStack', 120, lambda: all('\nready' in '\n' + s.text() for s in services), 0.5)
     url = f'http://127.0.0.1:{identity}/v3'
 
     def log_in():
         project = {'name': 'admin', 'domain': {'id': 'default'}}
-        r = urllib.request.Request(f'{url}/auth/tokens', headers={'Content-Type': 'application/json'}, data=json.dumps({
-            'auth': {'scope': {'project': project}, 'identity': {'methods': ['password'], 'password': {
-                'user': {'name': 'admin', 'domain': {'id': 'default'}, 'password': 'secret'}}}}}).encode())
+        r = urllib.request.Request(
+            f'{url}/auth/tokens',
+            headers={'Content-Type': 'application/json'},
+            data=json.dumps(
+                {
+                    'auth': {
+                        'scope': {'project': project},
+                        'identity': {
+                            'methods': ['password'],
+                            'password': {'user': {'name': 'admin', 'domain': {'id': 'default'}, 'password': 'secret'}},
+                        },
+                    }
+                }
+            ).encode(),
+        )
         with urllib.request.urlopen(r, timeout=60) as answer:
             return [('X-Auth-Token', answer.headers['X-Subject-Token'])], json.load(answer)['token']['project']['id']
 
@@ -239,30 +364,57 @@ def openstack_targets_are_those_of_prometheus(d):
         status, answer = request(f'{where}/{kind}s', {kind: keys}, headers=token)
         assert status == 201, (kind, answer)
         return answer[kind]['id']
+
     token, project = log_in()
     for kind, address in ('compute', f'http://127.0.0.1:{compute}/v2.1'), ('network', f'http://127.0.0.1:{network}'):
-        make(url, 'endpoint', interface='public', region_id='RegionOne', url=address,
-             service_id=make(url, 'service', type=kind, name=kind))
+        make(
+            url,
+            'endpoint',
+            interface='public',
+            region_id='RegionOne',
+            url=address,
+            service_id=make(url, 'service', type=kind, name=kind),
+        )
     call(python, peer, 'seed', stack, project)
     with open(f'{stack}/ids') as f:
         instances = json.load(f)
     token, _ = log_in()
     neutron = f'http://127.0.0.1:{network}/v2.0'
-    public = make(neutron, 'network', name='public', **{
-        'router:external': True, 'provider:network_type': 'flat', 'provider:physical_network': 'p'})
+    public = make(
+        neutron,
+        'network',
+        name='public',
+        **{'router:external': True, 'provider:network_type': 'flat', 'provider:physical_network': 'p'},
+    )
     make(neutron, 'subnet', network_id=public, ip_version=4, cidr='203.0.113.0/24')
     private = make(neutron, 'network', name='private')
     subnet = make(neutron, 'subnet', network_id=private, ip_version=4, cidr='10.0.0.0/24')
     router = make(neutron, 'router', name='router', external_gateway_info={'network_id': public})
     assert request(f'{neutron}/routers/{router}/add_router_interface', {'subnet_id': subnet}, 'PUT', token)[0] == 200
-    port = make(neutron, 'port', network_id=private, device_id=instances[1], device_owner='compute:nova',
-                fixed_ips=[{'ip_address': '10.0.0.11'}])
+    port = make(
+        neutron,
+        'port',
+        network_id=private,
+        device_id=instances[1],
+        device_owner='compute:nova',
+        fixed_ips=[{'ip_address': '10.0.0.11'}],
+    )
     make(neutron, 'floatingip', floating_network_id=public, port_id=port, floating_ip_address='203.0.113.11')
-    keys = {'identity_endpoint': url, 'username': 'admin', 'password': 'secret', 'domain_id': 'default',
-            'project_name': 'admin', 'region': 'RegionOne', 'port': 9, 'refresh_interval': '10s'}
-    jobs = {'instances': entry('openstack', role='instance', **keys),
-            'all': entry('openstack', role='instance', all_tenants=True, **keys),
-            'hypervisors': entry('openstack', role='hypervisor', **keys)}
+    keys = {
+        'identity_endpoint': url,
+        'username': 'admin',
+        'password': 'secret',
+        'domain_id': 'default',
+        'project_name': 'admin',
+        'region': 'RegionOne',
+        'port': 9,
+        'refresh_interval': '10s',
+    }
+    jobs = {
+        'instances': entry('openstack', role='instance', **keys),
+        'all': entry('openstack', role='instance', all_tenants=True, **keys),
+        'hypervisors': entry('openstack', role='hypervisor', **keys),
+    }
     e, p = start_pair(d, jobs)
     same_targets(e, p, jobs, 10, NEWER)
     e.finish()
@@ -280,26 +432,49 @@ def ec2_targets_are_those_of_prometheus(d):
     wait_until('moto', 60, lambda: answers(f'{url}/moto-api/data.json'))
 
     def ec2(action, **keys):
-        r = urllib.request.Request(url, data=urllib.parse.urlencode({'Action': action, 'Version': '2016-11-15', **keys}).encode(),
-                                   headers={'Authorization': 'AWS4-HMAC-SHA256 Credential=A/20260101/us-east-1/ec2/aws4_request, '
-                                            'SignedHeaders=host, Signature=0'})
+        r = urllib.request.Request(
+            url,
+            data=urllib.parse.urlencode({'Action': action, 'Version': '2016-11-15', **keys}).encode(),
+            headers={
+                'Authorization': 'AWS4-HMAC-SHA256 Credential=A/20260101/us-east-1/ec2/aws4_request, '
+                'SignedHeaders=host, Signature=0'
+            },
+        )
         with urllib.request.urlopen(r, timeout=60) as answer:
             return answer.read().decode()
 
     def launch(name, count, **keys):
-        tags = {f'TagSpecification.1.Tag.{i}.{k}': v for i, tag in enumerate(
-            (('Name', name), ('env:stage', 'prod'), ('Name ', 'odd')), 1) for k, v in zip(('Key', 'Value'), tag)}
-        text = ec2('RunInstances', ImageId=image, MinCount=count, MaxCount=count, InstanceType='t3.micro',
-                   **{'TagSpecification.1.ResourceType': 'instance'}, **tags, **keys)
+        tags = {
+            f'TagSpecification.1.Tag.{i}.{k}': v
+            for i, tag in enumerate((('Name', name), ('env:stage', 'prod'), ('Name ', 'odd')), 1)
+            for k, v in zip(('Key', 'Value'), tag)
+        }
+        text = ec2(
+            'RunInstances',
+            ImageId=image,
+            MinCount=count,
+            MaxCount=count,
+            InstanceType='t3.micro',
+            **{'TagSpecification.1.ResourceType': 'instance'},
+            **tags,
+            **keys,
+        )
         return re.findall(r'<instanceId>([^<]+)', text)
-    image = next(i for i in ec2('DescribeImages', **{'Owner.1': 'amazon'}).split('<item>')
-                 if '<imageId>' in i and '<platform>windows' not in i)
+
+    image = next(
+        i
+        for i in ec2('DescribeImages', **{'Owner.1': 'amazon'}).split('<item>')
+        if '<imageId>' in i and '<platform>windows' not in i
+    )
     image = re.search(r'<imageId>([^<]+)', image)[1]
     launch('web', 7)
     launch('db', 2, **{'InstanceMarketOptions.MarketType': 'spot'})
     ec2('StopInstances', **{'InstanceId.1': launch('stopped', 1)[0]})
     keys = {'endpoint': url, 'region': 'us-east-1', 'access_key': 'A', 'secret_key': 's', 'port': 9100}
-    jobs = {'all': entry('ec2', **keys), 'some': entry('ec2', filters=[{'name': 'tag:Name', 'values': ['web', 'db']}], **keys)}
+    jobs = {
+        'all': entry('ec2', **keys),
+        'some': entry('ec2', filters=[{'name': 'tag:Name', 'values': ['web', 'db']}], **keys),
+    }
     e, p = start_pair(d, jobs)
     same_targets(e, p, jobs, 19)
     launch('web', 2)
@@ -320,21 +495,32 @@ def message(number, *parts):
 
 class Containerd:
     """containerd, asked as the kubelet asks it (Container Runtime Interface: gRPC)."""
+
     def __init__(self, d):
         self.d, self.address = d, f'{d}/containerd.sock'
         with open(f'{d}/containerd.toml', 'w') as f:
-            f.write(f'version = 2\nroot = "{d}/root"\nstate = "{d}/state"\n[grpc]\naddress = "{self.address}"\n[ttrpc]\n'
-                    f'address = "{d}/ttrpc.sock"\n[plugins."io.containerd.grpc.v1.cri"]\nsandbox_image = "localhost/busybox:1"\n'
-                    'restrict_oom_score_adj = true\n[plugins."io.containerd.grpc.v1.cri".containerd]\nsnapshotter = "native"\n')
+            f.write(
+                f'version = 2\nroot = "{d}/root"\nstate = "{d}/state"\n[grpc]\naddress = "{self.address}"\n[ttrpc]\n'
+                f'address = "{d}/ttrpc.sock"\n[plugins."io.containerd.grpc.v1.cri"]\nsandbox_image = "localhost/busybox:1"\n'
+                'restrict_oom_score_adj = true\n[plugins."io.containerd.grpc.v1.cri".containerd]\nsnapshotter = "native"\n'
+            )
         self.process = Process(['containerd', '-c', f'{d}/containerd.toml'], f'{d}/containerd.log')
         wait_until('containerd', 60, lambda: os.path.exists(self.address))
-        call('ctr', '-a', self.address, '-n', 'k8s.io', 'images', 'import', '--snapshotter=native', self.image_archive())
+        call(
+            'ctr', '-a', self.address, '-n', 'k8s.io', 'images', 'import', '--snapshotter=native', self.image_archive()
+        )
 
     def image_archive(self):
         """An image in the form of `docker save`, whose default command sleeps."""
         layer = open(make_image(self.d), 'rb').read()
-        config = json.dumps({'architecture': 'amd64', 'os': 'linux', 'config': {'Cmd': ['/bin/sleep', '1000']}, 'rootfs': {
-            'type': 'layers', 'diff_ids': ['sha256:' + hashlib.sha256(layer).hexdigest()]}})
+        config = json.dumps(
+            {
+                'architecture': 'amd64',
+                'os': 'linux',
+                'config': {'Cmd': ['/bin/sleep', '1000']},
+                'rootfs': {'type': 'layers', 'diff_ids': ['sha256:' + hashlib.sha256(layer).hexdigest()]},
+            }
+        )
         manifest = json.dumps([{'Config': 'config.json', 'RepoTags': ['localhost/busybox:1'], 'Layers': ['layer.tar']}])
         with tarfile.open(f'{self.d}/saved.tar', 'w') as tar:
             for name, text in ('config.json', config), ('manifest.json', manifest), ('layer.tar', layer):
@@ -347,9 +533,26 @@ class Containerd:
         with tempfile.NamedTemporaryFile() as f:
             f.write(bytes([0]) + len(request).to_bytes(4, 'big') + request)
             f.flush()
-            done = subprocess.run(['curl', '-sS', '--http2-prior-knowledge', '--unix-socket', self.address, '-D', f'{self.d}/headers',
-                                   '-H', 'Content-Type: application/grpc', '-H', 'TE: trailers', '--data-binary', f'@{f.name}',
-                                   f'http://localhost/runtime.v1.RuntimeService/{method}'], capture_output=True, check=True)
+            done = subprocess.run(
+                [
+                    'curl',
+                    '-sS',
+                    '--http2-prior-knowledge',
+                    '--unix-socket',
+                    self.address,
+                    '-D',
+                    f'{self.d}/headers',
+                    '-H',
+                    'Content-Type: application/grpc',
+                    '-H',
+                    'TE: trailers',
+                    '--data-binary',
+                    f'@{f.name}',
+                    f'http://localhost/runtime.v1.RuntimeService/{method}',
+                ],
+                capture_output=True,
+                check=True,
+            )
         assert len(done.stdout) >= 5, (method, open(f'{self.d}/headers').read())
         return done.stdout[5:]
 
@@ -358,11 +561,14 @@ class Containerd:
         node = message(8, message(2, message(1, b'\x08\x02')))
         config = message(1, message(1, pod), message(2, f'uid-{pod}'), message(3, namespace)) + node
         sandbox = self.ask('RunPodSandbox', message(1, config))
-        ident = sandbox[2:2 + sandbox[1]].decode()
-        what = message(1, message(1, container)) + message(2, message(1, 'localhost/busybox:1')) + b''.join(
-            message(3, c) for c in command)
+        ident = sandbox[2 : 2 + sandbox[1]].decode()
+        what = (
+            message(1, message(1, container))
+            + message(2, message(1, 'localhost/busybox:1'))
+            + b''.join(message(3, c) for c in command)
+        )
         made = self.ask('CreateContainer', message(1, ident) + message(2, what) + message(3, config))
-        made = made[2:2 + made[1]].decode()
+        made = made[2 : 2 + made[1]].decode()
         self.ask('StartContainer', message(1, made))
         return made
 
@@ -381,16 +587,20 @@ ebpf:
   relabel_configs: [{{source_labels: [pod], regex: '.+', action: keep}}]
 '''
     e = Everprof(d, config).ready()
-    names = lambda: {(s['namespace'], s['pod'], s['container']) for s in e.get(
-        '/api/v1/series', **{'match[]': 'process_cpu'}).data()}
+    names = lambda: {
+        (s['namespace'], s['pod'], s['container']) for s in e.get('/api/v1/series', **{'match[]': 'process_cpu'}).data()
+    }
     wait_until('profiles of the pod', 60, lambda: names() == {('shop', 'web-1', 'main')}, 0.5)
     containerd.run_pod('shop', 'db-1', 'sql', '/bin/sh', '-c', 'ulimit -t 300; while :; do :; done')
     wait_until('profiles of the new pod', 60, lambda: ('shop', 'db-1', 'sql') in names(), 0.5)
     print('containerd:', sorted(names()))
     e.finish()
     for ident in call('ctr', '-a', containerd.address, '-n', 'k8s.io', 'tasks', 'ls', '-q').split():
-        subprocess.run(['ctr', '-a', containerd.address, '-n', 'k8s.io', 'tasks', 'rm', '-f', ident], check=False,
-                       capture_output=True)
+        subprocess.run(
+            ['ctr', '-a', containerd.address, '-n', 'k8s.io', 'tasks', 'rm', '-f', ident],
+            check=False,
+            capture_output=True,
+        )
     containerd.process.stop()
 
 

@@ -31,17 +31,32 @@ CHANCE = random.Random(int(os.environ.get('EVERPROF_SEED', '1')))
 
 class WritableAgent(Agent):
     """An agent that also receives, and whose data may be elsewhere."""
+
     def __init__(self, d, url, data=None, wrap=(), address='127.0.0.1'):
         self.data, self.wrap, self.address = data or f'{d}/data', list(wrap), address
-        super().__init__(d, f'global: {{external_labels: {{agent: a1}}}}\nremote_write:\n'
-                         f'- url: {url}/api/v1/write\n  name: c\n  remote_timeout: 2s\n'
-                         '  queue_config: {batch_send_deadline: 100ms, max_backoff: 500ms, '
-                         'capacity: 500, max_samples_per_send: 100, shards: 2}\n', address)
+        super().__init__(
+            d,
+            f'global: {{external_labels: {{agent: a1}}}}\nremote_write:\n'
+            f'- url: {url}/api/v1/write\n  name: c\n  remote_timeout: 2s\n'
+            '  queue_config: {batch_send_deadline: 100ms, max_backoff: 500ms, '
+            'capacity: 500, max_samples_per_send: 100, shards: 2}\n',
+            address,
+        )
 
     def start(self):
-        Process.__init__(self, [*self.wrap, BINARY, 'agent', f'--config.file={self.d}/everprof.yaml',
-                                f'--storage.agent.path={self.data}', *RECEIVE,
-                                f'--web.listen-address={self.address}:{self.port}'], f'{self.d}/log')
+        Process.__init__(
+            self,
+            [
+                *self.wrap,
+                BINARY,
+                'agent',
+                f'--config.file={self.d}/everprof.yaml',
+                f'--storage.agent.path={self.data}',
+                *RECEIVE,
+                f'--web.listen-address={self.address}:{self.port}',
+            ],
+            f'{self.d}/log',
+        )
         wait_until('the agent', 60, self.is_ready)
 
     def kill(self):
@@ -166,19 +181,26 @@ def the_network_delays_drops_and_breaks(d):
                 network.link('up')
             network.set()
         wait_until('the agent answers', 60, a.is_ready)
-        print(f'{network.passed} packets passed, {network.lost} were lost; '
-              f'{a.total("samples_retried_total"):.0f} samples were sent again')
+        print(
+            f'{network.passed} packets passed, {network.lost} were lost; '
+            f'{a.total("samples_retried_total"):.0f} samples were sent again'
+        )
         assert network.lost > 100 and a.total('samples_retried_total') > 0
         check(d, a, c)
 
 
 class BadProxy:
     """Passes requests on to a port, or answers them badly, by chance."""
-    ANSWERS = [b'HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n',
-               b'HTTP/1.1 503 Busy\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n',
-               b'HTTP/1.1 429 Slow down\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n',
-               b'HTTP/1.1 415 No zstd\r\nContent-Length: 0\r\n\r\n',
-               b'garbage\r\n\r\n', b'HTTP/1.1 204', b'']
+
+    ANSWERS = [
+        b'HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n',
+        b'HTTP/1.1 503 Busy\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n',
+        b'HTTP/1.1 429 Slow down\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n',
+        b'HTTP/1.1 415 No zstd\r\nContent-Length: 0\r\n\r\n',
+        b'garbage\r\n\r\n',
+        b'HTTP/1.1 204',
+        b'',
+    ]
 
     def __init__(self, port):
         self.to, self.bad, self.counts = port, True, {}
@@ -199,8 +221,9 @@ class BadProxy:
         while b'\r\n\r\n' not in data:
             data += s.recv(65536) or self.end()
         head, rest = data.split(b'\r\n\r\n', 1)
-        length = int(next(line.split(b':')[1] for line in head.split(b'\r\n')
-                          if line.lower().startswith(b'content-length')))
+        length = int(
+            next(line.split(b':')[1] for line in head.split(b'\r\n') if line.lower().startswith(b'content-length'))
+        )
         if b'100-continue' in head:
             s.sendall(b'HTTP/1.1 100 Continue\r\n\r\n')
         while len(rest) < length:
@@ -215,7 +238,7 @@ class BadProxy:
         with socket.create_connection(('127.0.0.1', self.to), 10) as s:
             lines = [line for line in head.split(b'\r\n') if not line.lower().startswith((b'connection', b'expect'))]
             message = b'\r\n'.join(lines) + b'\r\nConnection: close\r\n\r\n' + body
-            s.sendall(message[:len(message) // 2] if cut else message)
+            s.sendall(message[: len(message) // 2] if cut else message)
             if cut:
                 self.end()
             answer = b''

@@ -20,8 +20,9 @@ WANT = 2 << 30
 @suite.test
 def restart_with_a_full_wal(d):
     data = os.path.join(d, 'data')
-    subprocess.run([os.environ['EVERPROF'], 'bench', 'storage', corpus, f'--fill={data}',
-                    f'--bytes={WANT}'], check=True)
+    subprocess.run(
+        [os.environ['EVERPROF'], 'bench', 'storage', corpus, f'--fill={data}', f'--bytes={WANT}'], check=True
+    )
     size = sum(os.path.getsize(p) for p in glob.glob(data + '/wal/*'))
     times = []
     for _ in range(5):
@@ -30,8 +31,11 @@ def restart_with_a_full_wal(d):
         times.append(time.monotonic() - began)
         listed = sum(len(s['timestamps']) for s in e.range('{job=~".+"}'))
         e.stop(signal.SIGKILL)
-    print(f'{size / 2**30:.2f} GiB of segments, {listed} profiles, ready after '
-          + ', '.join(f'{t:.2f}' for t in sorted(times)) + ' s')
+    print(
+        f'{size / 2**30:.2f} GiB of segments, {listed} profiles, ready after '
+        + ', '.join(f'{t:.2f}' for t in sorted(times))
+        + ' s'
+    )
     assert size >= WANT and sorted(times)[2] < 1
 
 

@@ -16,10 +16,15 @@ SECONDS = float(os.environ.get('SECONDS_LONG', '120'))
 @suite.test
 def real_programs_for_two_minutes(d):
     addresses = start_programs(d)
-    e = Everprof(d, 'scrape_configs:\n' + ''.join(
-        f'- job_name: {n}\n  scrape_interval: 5s\n  profiling_config: {{pprof_config: '
-        f'{{profile: {{seconds: 4}}}}}}\n  static_configs: [{{targets: ["{a}"]}}]\n'
-        for n, a in addresses.items())).ready()
+    e = Everprof(
+        d,
+        'scrape_configs:\n'
+        + ''.join(
+            f'- job_name: {n}\n  scrape_interval: 5s\n  profiling_config: {{pprof_config: '
+            f'{{profile: {{seconds: 4}}}}}}\n  static_configs: [{{targets: ["{a}"]}}]\n'
+            for n, a in addresses.items()
+        ),
+    ).ready()
     time.sleep(SECONDS)
     series = e.range('{job=~".+"}')
     for s in series:
@@ -32,9 +37,17 @@ def real_programs_for_two_minutes(d):
     for n in addresses:
         for kind in ('heap', 'profile', 'goroutine'):
             out = subprocess.run(
-                ['/usr/bin/go', 'tool', 'pprof', '-top',
-                 f'{e.url}/api/v1/query?query={kind}{{job="{n}"}}&time=now&match=before'],
-                capture_output=True, text=True, env={**os.environ, 'PPROF_TMPDIR': d, 'HOME': d})
+                [
+                    '/usr/bin/go',
+                    'tool',
+                    'pprof',
+                    '-top',
+                    f'{e.url}/api/v1/query?query={kind}{{job="{n}"}}&time=now&match=before',
+                ],
+                capture_output=True,
+                text=True,
+                env={**os.environ, 'PPROF_TMPDIR': d, 'HOME': d},
+            )
             assert out.returncode == 0 and 'flat%' in out.stdout, out.stderr + out.stdout
     print(f'RssAnon {e.metric("process_resident_anonymous_memory_bytes") / 2**20:.1f} MiB')
 

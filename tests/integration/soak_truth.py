@@ -67,6 +67,7 @@ suite = Suite()
 
 class Cgroup:
     """A cgroup of its own, and how much CPU time its processes have used."""
+
     def __init__(self, name):
         two = os.path.exists('/sys/fs/cgroup/cgroup.procs')
         self.folders = [f'/sys/fs/cgroup{c}/{name}' for c in ([''] if two else ['/cpu', '/cpuacct'])]
@@ -89,13 +90,23 @@ class Cgroup:
 
 class Load:
     """Commands, each in a cgroup of its own."""
+
     def __init__(self):
         self.groups, self.children = {}, []
 
     def start(self, name, *argv, **options):
         group = self.groups.setdefault(name, Cgroup(f'truth{os.getpid()}-{name}'))
-        self.children.append(subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                              stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=group.join, **options))
+        self.children.append(
+            subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+                preexec_fn=group.join,
+                **options,
+            )
+        )
         return self.children[-1]
 
     def stop(self):
@@ -127,9 +138,20 @@ def look(load):
 
 
 def rates(server, query, begin, end, step, fill='', group_by='node'):
-    answer = server.get('/api/v1/query_range', query=query, step=f'{step:.3f}', rate='1', fill=fill, group_by=group_by, to=int(end * 1000),
-                        **{'from': int(begin * 1000)}).data()
-    return {json.dumps(g['labels']): (g['timestamps'], g['totals']['cpu/nanoseconds'], g['covered']['cpu/nanoseconds']) for g in answer}
+    answer = server.get(
+        '/api/v1/query_range',
+        query=query,
+        step=f'{step:.3f}',
+        rate='1',
+        fill=fill,
+        group_by=group_by,
+        to=int(end * 1000),
+        **{'from': int(begin * 1000)},
+    ).data()
+    return {
+        json.dumps(g['labels']): (g['timestamps'], g['totals']['cpu/nanoseconds'], g['covered']['cpu/nanoseconds'])
+        for g in answer
+    }
 
 
 def compare(what, seconds, truth, stolen, least):
@@ -137,8 +159,10 @@ def compare(what, seconds, truth, stolen, least):
     as time of the program that was to run; the kernel does not count it as such."""
     sigma = math.sqrt(max(truth, 1e-9) * HZ) / HZ / truth if truth else math.inf
     error = seconds / truth - 1 if truth else 0
-    print(f'{what}: {seconds:.2f} s by samples, {truth:.2f} s by the kernel: {100 * error:+.2f} % '
-          f'(3 sigma {300 * sigma:.2f} %, {100 * stolen:.2f} % are stolen)')
+    print(
+        f'{what}: {seconds:.2f} s by samples, {truth:.2f} s by the kernel: {100 * error:+.2f} % '
+        f'(3 sigma {300 * sigma:.2f} %, {100 * stolen:.2f} % are stolen)'
+    )
     assert -max(least, 3 * sigma) <= error <= max(least, 3 * sigma) + stolen, what
 
 
@@ -153,7 +177,9 @@ def check_span(server, load, first, last):
         query = f'process_cpu{{cgroup="{group.path}"}}'
         found = rates(server, query, begin, end, end - begin)
         assert found, query
-        compare(name, list(found.values())[0][1][0] / 1e9 * (end - begin), groups_end[name] - groups[name], stolen, 0.02)
+        compare(
+            name, list(found.values())[0][1][0] / 1e9 * (end - begin), groups_end[name] - groups[name], stolen, 0.02
+        )
 
 
 def check_steps(server, begin, end):
@@ -161,7 +187,9 @@ def check_steps(server, begin, end):
     highest = 0
     for step in 1, 7, 10, 15, 60:
         for fill in '', '5m':
-            _, values, _ = list(rates(server, 'process_cpu{job="ebpf"}', max(begin, end - 10000 * step), end, step, fill).values())[0]
+            _, values, _ = list(
+                rates(server, 'process_cpu{job="ebpf"}', max(begin, end - 10000 * step), end, step, fill).values()
+            )[0]
             highest = max([highest] + [v / 1e9 for v in values if v is not None])
     print(f'highest step: {highest:.3f} of {CPUS} CPUs')
     # An interval may have one sample more than fits into its time.
@@ -181,8 +209,7 @@ def check_gap(server, begin, end):
 def check_markers(server, load, began, replaced):
     """One new build, that of the program that was replaced. Nobody knows which other programs of the machine are new."""
     query = 'process_cpu{cgroup=~"%s"}' % '|'.join(group.path for group in load.groups.values())
-    found = server.get('/api/v1/changes', query=query, step='10s', to='now',
-                       **{'from': int(began * 1000)}).data()
+    found = server.get('/api/v1/changes', query=query, step='10s', to='now', **{'from': int(began * 1000)}).data()
     builds = [c for c in found if c['kind'] == 'build_id']
     print('markers:', found)
     assert len(builds) == 1 and abs(builds[0]['time'] / 1000 - replaced) <= 30, found
@@ -192,11 +219,19 @@ def check_down(server, begin, end):
     """A target is unknown while it was down, and known where it has profiles: on a busy machine, some scrapes of a target
     that is up take too long. A gap that is to be filled keeps its value."""
     first = int(begin - 60)
-    times = [ms / 1000 - first for line in server.range('profile{job="target"}', first * 1000, int(end + 60) * 1000) for ms in line['timestamps']]
+    times = [
+        ms / 1000 - first
+        for line in server.range('profile{job="target"}', first * 1000, int(end + 60) * 1000)
+        for ms in line['timestamps']
+    ]
     assert any(t < 60 for t in times) and any(t > end - first for t in times), times
     for fill in '', '5m':
-        _, values, covered = list(rates(server, 'profile{job="target"}', first, int(end + 60), 20, fill, 'job').values())[0]
-        print(f'the target was down for {end - begin:.0f} s, steps of 20 s from 60 s before it:', values, covered, times)
+        _, values, covered = list(
+            rates(server, 'profile{job="target"}', first, int(end + 60), 20, fill, 'job').values()
+        )[0]
+        print(
+            f'the target was down for {end - begin:.0f} s, steps of 20 s from 60 s before it:', values, covered, times
+        )
         for i, (value, share) in enumerate(zip(values, covered)):
             inside = any(20 * i <= t < 20 * i + 14 for t in times)
             before = any(t < 20 * i for t in times)
@@ -221,8 +256,10 @@ def machine_and_cgroups(folder):
         shutil.copy(f'{folder}/burn', f'{folder}/{name}')
     directory = f'{folder}/server'
     target = harness.Everprof(f'{folder}/target').ready()
-    config = (f'ebpf: {{enabled: true, node: n, sampling_frequency: {HZ}}}\n'
-              + TARGET % (harness.only('profile'), f'127.0.0.1:{target.port}'))
+    config = f'ebpf: {{enabled: true, node: n, sampling_frequency: {HZ}}}\n' + TARGET % (
+        harness.only('profile'),
+        f'127.0.0.1:{target.port}',
+    )
     server = harness.Everprof(directory, config).ready()
     wait_until('samples are taken', 60, lambda: server.metric('everprof_ebpf_up') == 1, 0.1)
     began, load = time.time(), Load()

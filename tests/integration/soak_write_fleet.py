@@ -22,11 +22,14 @@ suite = Suite()
 
 
 def jobs(targets):
-    off = ''.join(f'      {t}: {{enabled: false}}\n' for t in
-                  ('allocs', 'block', 'goroutine', 'mutex', 'profile', 'threadcreate'))
-    return (f'scrape_configs:\n- job_name: app\n  scrape_interval: {INTERVAL}s\n  scrape_timeout: 5s\n'
-            f'  profiling_config:\n    pprof_config:\n{off}'
-            f'  static_configs: [{{targets: {targets}}}]\n')
+    off = ''.join(
+        f'      {t}: {{enabled: false}}\n' for t in ('allocs', 'block', 'goroutine', 'mutex', 'profile', 'threadcreate')
+    )
+    return (
+        f'scrape_configs:\n- job_name: app\n  scrape_interval: {INTERVAL}s\n  scrape_timeout: 5s\n'
+        f'  profiling_config:\n    pprof_config:\n{off}'
+        f'  static_configs: [{{targets: {targets}}}]\n'
+    )
 
 
 class Fleet:
@@ -34,8 +37,10 @@ class Fleet:
         self.agents = []
         every = addresses(AGENTS * SERIES, port)
         for i in range(AGENTS):
-            config = (jobs(every[i * SERIES:(i + 1) * SERIES]) +
-                      f'global: {{external_labels: {{agent: a{i}}}}}\nremote_write:\n- url: {url}/api/v1/write\n')
+            config = (
+                jobs(every[i * SERIES : (i + 1) * SERIES])
+                + f'global: {{external_labels: {{agent: a{i}}}}}\nremote_write:\n- url: {url}/api/v1/write\n'
+            )
             self.agents.append(Agent(f'{d}/a{i}', config))
 
     def sum(self, name, labels=''):
@@ -49,7 +54,8 @@ class Fleet:
 
     def drained(self):
         return not self.sum('everprof_remote_storage_backlog_bytes') and not self.sum(
-            'everprof_remote_storage_samples_pending')
+            'everprof_remote_storage_samples_pending'
+        )
 
     def memory(self):
         return max(Everprof.memory(a) for a in self.agents)
@@ -70,8 +76,10 @@ def agents_send_and_nothing_is_lost_when_it_is_too_much(d):
     began, used, count = time.monotonic(), cpu(c), stored(c)
     time.sleep(SECONDS)
     count, used, took = stored(c) - count, cpu(c) - used, time.monotonic() - began
-    print(f'{AGENTS} agents: {count / took:.0f} profiles/s for {took:.0f} s, {1e6 * used / count:.0f} CPU us each '
-          f'at the central instance; RssAnon {c.memory():.0f} MiB there, at most {fleet.memory():.0f} MiB at an agent')
+    print(
+        f'{AGENTS} agents: {count / took:.0f} profiles/s for {took:.0f} s, {1e6 * used / count:.0f} CPU us each '
+        f'at the central instance; RssAnon {c.memory():.0f} MiB there, at most {fleet.memory():.0f} MiB at an agent'
+    )
     c.kill()
     time.sleep(SECONDS)
     # All come back at once, to an instance that has memory for a few requests.
@@ -80,15 +88,19 @@ def agents_send_and_nothing_is_lost_when_it_is_too_much(d):
     c.start_again()
     time.sleep(SECONDS)
     rate = (fleet.attempts() - before) / (time.monotonic() - began)
-    print(f'{rate:.1f} requests/s after an outage of {SECONDS:.0f} s, with --ingest.memory=4MB; '
-          f'{fleet.sum("everprof_remote_storage_samples_retried_total"):.0f} profiles were sent again')
+    print(
+        f'{rate:.1f} requests/s after an outage of {SECONDS:.0f} s, with --ingest.memory=4MB; '
+        f'{fleet.sum("everprof_remote_storage_samples_retried_total"):.0f} profiles were sent again'
+    )
     assert rate < AGENTS
     Generator.bodies = {}  # no target answers any more
     time.sleep(2)
     wait_until('all is sent', 600, fleet.drained, 2)
     print(f'drained {time.monotonic() - began:.0f} s after the start')
     scraped, there = fleet.scraped(), len(run('tsdb', 'dump', c.data).stdout.splitlines())
-    print(f'{scraped:.0f} scraped, {there} arrived, {fleet.sum("everprof_remote_storage_samples_failed_total"):.0f} refused')
+    print(
+        f'{scraped:.0f} scraped, {there} arrived, {fleet.sum("everprof_remote_storage_samples_failed_total"):.0f} refused'
+    )
     assert there == scraped
 
 
@@ -100,6 +112,7 @@ def the_same_profiles_are_scraped(d):
 
     def count():
         return e.metric('everprof_target_scrapes_total', 'outcome="success"') or 0
+
     wait_until('all are scraped', 120, lambda: count() > AGENTS * SERIES, 0.5)
     began, used, n = time.monotonic(), cpu(e), count()
     time.sleep(SECONDS)

@@ -24,9 +24,10 @@ EMPTY = 'scrape_configs: []\n'
 
 
 def web(users='', more=''):
-    return ('basic_auth_users:\n' + users +
-            f'bearer_tokens:\n- {{name: ci, token: {READ}}}\n'
-            f'- {{name: pusher, token: {WRITE}, scopes: [write]}}\n' + more)
+    return (
+        'basic_auth_users:\n' + users + f'bearer_tokens:\n- {{name: ci, token: {READ}}}\n'
+        f'- {{name: pusher, token: {WRITE}, scopes: [write]}}\n' + more
+    )
 
 
 def start(d, text, *flags):
@@ -40,8 +41,9 @@ def start(d, text, *flags):
 @suite.test
 def every_route_requires_authentication_and_scopes(d):
     users = f'  admin: {hashed("correct horse")}\n  reader: {hashed("pw")}\n'
-    e = start(d, web(users, 'basic_auth_scopes: {reader: [read]}\n'),
-              '--web.enable-lifecycle', '--web.enable-admin-api')
+    e = start(
+        d, web(users, 'basic_auth_scopes: {reader: [read]}\n'), '--web.enable-lifecycle', '--web.enable-admin-api'
+    )
     admin = basic('admin', 'correct horse')
     routes = e.get('/api/v1/status/routes', headers=admin).data()
     # Files of the web UI have no data; a build without the UI has none of them. Probes have no credentials.
@@ -49,12 +51,21 @@ def every_route_requires_authentication_and_scopes(d):
     probed = ['/-/healthy', '/-/ready']
     assert free in (probed, ['/', '/compare', '/targets', '/status', '/assets/*'] + probed), free
     routes = [r for r in routes if r['scope'] != 'none']
-    assert len(routes) > 20 and {r['scope'] for r in routes} == {
-        'read', 'read+write', 'write', 'admin'}, routes
-    strangers = [{}, basic('admin', 'wrong'), basic('nobody', 'correct horse'), basic('', ''),
-                 basic('admin', ''), bearer('wrong'), bearer(''), bearer(READ + 'x'),
-                 {'Authorization': 'Basic !!!'}, {'Authorization': 'Digest x'},
-                 {'Authorization': 'Bearer'}, basic('admin', hashed('correct horse'))]
+    assert len(routes) > 20 and {r['scope'] for r in routes} == {'read', 'read+write', 'write', 'admin'}, routes
+    strangers = [
+        {},
+        basic('admin', 'wrong'),
+        basic('nobody', 'correct horse'),
+        basic('', ''),
+        basic('admin', ''),
+        bearer('wrong'),
+        bearer(''),
+        bearer(READ + 'x'),
+        {'Authorization': 'Basic !!!'},
+        {'Authorization': 'Digest x'},
+        {'Authorization': 'Bearer'},
+        basic('admin', hashed('correct horse')),
+    ]
     for route in routes + [{'path': '/nowhere', 'method': 'GET', 'scope': 'read'}]:
         path, method = route['path'].replace('*', 'job'), route['method']
         for headers in strangers:
@@ -62,12 +73,13 @@ def every_route_requires_authentication_and_scopes(d):
             assert answer.status == 401, (path, headers, answer.status)
             assert 'Basic realm="everprof"' in answer.headers['WWW-Authenticate']
             assert answer.json()['errorType'] == 'unauthorized', answer.body
-        known = {'read': {'reader': 200, 'ci': 200, 'pusher': 403},
-                 'read+write': {'reader': 403, 'ci': 403, 'pusher': 403},
-                 'write': {'reader': 403, 'ci': 403, 'pusher': 404},
-                 'admin': {'reader': 403, 'ci': 403, 'pusher': 403}}[route['scope']]
-        for name, headers in (('reader', basic('reader', 'pw')), ('ci', bearer(READ)),
-                              ('pusher', bearer(WRITE))):
+        known = {
+            'read': {'reader': 200, 'ci': 200, 'pusher': 403},
+            'read+write': {'reader': 403, 'ci': 403, 'pusher': 403},
+            'write': {'reader': 403, 'ci': 403, 'pusher': 404},
+            'admin': {'reader': 403, 'ci': 403, 'pusher': 403},
+        }[route['scope']]
+        for name, headers in (('reader', basic('reader', 'pw')), ('ci', bearer(READ)), ('pusher', bearer(WRITE))):
             status = e.get(path, headers=headers, method=method).status
             if known[name] == 403 and path != '/nowhere':
                 assert status == 403, (path, name, status)
@@ -115,18 +127,19 @@ def changed_web_config_is_reloaded(d):
 
     def status(password):
         return e.get('/api/v1/labels', headers=basic('u', password)).status
+
     assert (status('one'), status('two')) == (200, 401)
     rewrite(f'{d}/web.yml', web(f'  u: {hashed("two")}\n'))
     wait_until('the new password', 10, lambda: (status('one'), status('two')) == (401, 200))
     rewrite(f'{d}/web.yml', 'basic_auth_users: {u: plain}\n')
-    wait_until('the refusal', 10, lambda: (status('two'), 'must be a bcrypt hash' in e.text())
-               == (200, True))
+    wait_until('the refusal', 10, lambda: (status('two'), 'must be a bcrypt hash' in e.text()) == (200, True))
     # What is half written, or empty, opens nothing.
     good = web(f'  u: {hashed("two")}\n')
 
     def loads(value):
         text = e.get('/metrics', headers=basic('u', 'two')).body.decode()
         return f'everprof_web_config_last_reload_successful {value}\n' in text
+
     for text in ('', '# users are to come\n', 'http_server_config: {}\n'):
         rewrite(f'{d}/web.yml', good)
         wait_until('the good file is loaded', 10, lambda: loads(1))
@@ -152,10 +165,8 @@ def unauthenticated_requests_are_rejected_before_the_body(d):
             answer += piece
     assert answer.startswith(b'HTTP/1.1 401 ') and b'WWW-Authenticate' in answer, answer
     assert e.get('/api/v1/labels', method='POST', data=b'match[]=x').status == 401
-    assert e.get('/api/v1/labels', method='POST', data=b'match[]=x',
-                 headers=bearer('x' * 20)).status == 401
-    assert e.get('/api/v1/labels', method='POST', data=b'start=0',
-                 headers=basic('u', 'one')).status == 200
+    assert e.get('/api/v1/labels', method='POST', data=b'match[]=x', headers=bearer('x' * 20)).status == 401
+    assert e.get('/api/v1/labels', method='POST', data=b'start=0', headers=basic('u', 'one')).status == 200
 
 
 @suite.test
@@ -170,15 +181,17 @@ def unverified_bodies_have_a_separate_memory_limit(d):
     held = []
     for i in range(48):
         s = socket.create_connection(('127.0.0.1', e.port))
-        s.sendall(b'POST /api/v1/labels HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n'
-                  b'Authorization: ' + basic('u', f'no{i}')['Authorization'].encode() +
-                  b'\r\n\r\n' + b'a' * 990000)
+        s.sendall(
+            b'POST /api/v1/labels HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n'
+            b'Authorization: ' + basic('u', f'no{i}')['Authorization'].encode() + b'\r\n\r\n' + b'a' * 990000
+        )
         held.append(s)
     assert e.get('/api/v1/labels', method='POST', data=form, headers=known).status == 200
+
     # He may be right, but nobody knows yet; whoever was refused is known.
     def stranger():
-        return e.get('/api/v1/labels', method='POST', data=form,
-                     headers=basic(f'v{next(strange)}', 'two')).status
+        return e.get('/api/v1/labels', method='POST', data=form, headers=basic(f'v{next(strange)}', 'two')).status
+
     assert [stranger() for _ in range(3)] == [429] * 3
     for s in held:
         s.close()
@@ -193,12 +206,16 @@ def truncated_forms_are_refused(d):
     e = start(d, web(users), '--web.enable-admin-api')
     match = urllib.parse.quote('{job="x"}')
     for again in range(2):
-        for i, (form, status) in enumerate((
+        for i, (form, status) in enumerate(
+            (
                 (f'match[]={match}&' * 60000 + 'start=1&end=2', 413),
                 (f'match[]={match}&' * 1000 + 'start=1&end=2', 413),
-                (f'match[]={match}&' * 998 + 'start=1&end=2', 204))):
-            answer = e.get('/api/v1/admin/tsdb/delete_series', method='POST',
-                           data=form.encode(), headers=basic(f'u{i}', 'one'))
+                (f'match[]={match}&' * 998 + 'start=1&end=2', 204),
+            )
+        ):
+            answer = e.get(
+                '/api/v1/admin/tsdb/delete_series', method='POST', data=form.encode(), headers=basic(f'u{i}', 'one')
+            )
             assert answer.status == status, (again, i, answer.status, answer.body[:200])
     e.finish()
 
@@ -224,20 +241,29 @@ def reload_cannot_weaken_access_control(d):
     tls = f'  cert_file: {cert[0]}\n  key_file: {cert[1]}\n'
     trust = f'  client_ca_file: {ca.cert}\n'
     users = f'basic_auth_users: {{u: "{hashed("one")}"}}\n'
-    for i, (before, after, why) in enumerate((
+    for i, (before, after, why) in enumerate(
+        (
             (users, '', 'removes all users and tokens'),
             (users + 'basic_auth_scopes: {u: [read]}\n', users, 'removes a user from basic_auth_scopes'),
             (users + 'tls_server_config:\n' + tls, users, 'weakens TLS'),
-            ('tls_server_config:\n' + tls + '  client_auth_type: RequireAnyClientCert\n',
-             'tls_server_config:\n' + tls + trust + '  client_auth_type: VerifyClientCertIfGiven\n',
-             'weakens TLS'),
-            ('tls_server_config:\n' + tls + trust + '  client_auth_type: VerifyClientCertIfGiven\n',
-             'tls_server_config:\n' + tls + '  client_auth_type: RequireAnyClientCert\n',
-             'weakens TLS'),
-            ('tls_server_config:\n' + tls + trust + '  client_auth_type: RequireAndVerifyClientCert\n'
-             '  client_allowed_sans: [a]\n',
-             'tls_server_config:\n' + tls + trust + '  client_auth_type: RequireAndVerifyClientCert\n',
-             'weakens TLS'))):
+            (
+                'tls_server_config:\n' + tls + '  client_auth_type: RequireAnyClientCert\n',
+                'tls_server_config:\n' + tls + trust + '  client_auth_type: VerifyClientCertIfGiven\n',
+                'weakens TLS',
+            ),
+            (
+                'tls_server_config:\n' + tls + trust + '  client_auth_type: VerifyClientCertIfGiven\n',
+                'tls_server_config:\n' + tls + '  client_auth_type: RequireAnyClientCert\n',
+                'weakens TLS',
+            ),
+            (
+                'tls_server_config:\n' + tls + trust + '  client_auth_type: RequireAndVerifyClientCert\n'
+                '  client_allowed_sans: [a]\n',
+                'tls_server_config:\n' + tls + trust + '  client_auth_type: RequireAndVerifyClientCert\n',
+                'weakens TLS',
+            ),
+        )
+    ):
         e = start(f'{d}/{i}', before)
         rewrite(f'{d}/{i}/web.yml', after)
         wait_until(why, 10, lambda: why in e.text())
@@ -252,8 +278,11 @@ def invalid_web_config_is_logged_without_a_request(d):
     wait_until('the refusal', 10, lambda: 'must be a bcrypt hash' in e.text())
     assert 'run everprof check web-config' in e.text()
     out = run('check', 'web-config', f'{d}/web.yml')
-    assert out.returncode == 1 and 'web.yml:1:23: ' in out.stderr and (
-        'web.yml:2:1: field basic_auth_user not found' in out.stderr), out.stderr
+    assert (
+        out.returncode == 1
+        and 'web.yml:1:23: ' in out.stderr
+        and ('web.yml:2:1: field basic_auth_user not found' in out.stderr)
+    ), out.stderr
     rewrite(f'{d}/web.yml', web(f'  u: {hashed("two")}\n'))
     wait_until('loaded', 10, lambda: 'web configuration loaded' in e.text())
     out = run('check', 'web-config', f'{d}/web.yml')
@@ -266,9 +295,9 @@ def password_guessing_does_not_delay_other_users(d):
     right = basic('u', 'right')
     assert e.get('/api/v1/labels', headers=right).status == 200
     with concurrent.futures.ThreadPoolExecutor(60) as pool:
-        guesses = [pool.submit(lambda i=i: e.get('/api/v1/labels',
-                                                 headers=basic('u', f'guess{i}')).status)
-                   for i in range(150)]
+        guesses = [
+            pool.submit(lambda i=i: e.get('/api/v1/labels', headers=basic('u', f'guess{i}')).status) for i in range(150)
+        ]
         known = [e.get('/api/v1/labels', headers=right).status for _ in range(50)]
         statuses = {g.result() for g in guesses}
     assert set(known) == {200}, known
@@ -298,8 +327,12 @@ def access_log_has_user_path_and_parameters(d):
 def cross_origin_posts_are_refused(d):
     e = start(d, web(f'  u: {hashed("pw")}\n'), '--web.enable-lifecycle')
     me = basic('u', 'pw')
-    for origin, status in ((f'http://127.0.0.1:{e.port}', 200), ('http://evil.example', 403),
-                           ('null', 403), (f'http://127.0.0.1:{e.port}.evil.example', 403)):
+    for origin, status in (
+        (f'http://127.0.0.1:{e.port}', 200),
+        ('http://evil.example', 403),
+        ('null', 403),
+        (f'http://127.0.0.1:{e.port}.evil.example', 403),
+    ):
         answer = e.get('/-/reload', headers={**me, 'Origin': origin}, method='POST')
         assert answer.status == status, (origin, answer.status, answer.body)
     assert e.get('/-/reload', headers=me, method='POST').status == 200, 'curl sends no origin'
@@ -314,6 +347,7 @@ def session_cookies_take_the_place_of_credentials(d):
         answer = e.get(begin, headers=headers, method='POST')
         assert answer.status == 204, answer.body
         return answer.headers['Set-Cookie']
+
     # Encrypted, or not known: Secure. A page without encryption would lose such a cookie.
     ours = f'://127.0.0.1:{e.port}'
     assert cookie_of(me).endswith('; Path=/; Max-Age=2592000; HttpOnly; SameSite=Strict; Secure')
@@ -324,9 +358,17 @@ def session_cookies_take_the_place_of_credentials(d):
     assert name == f'everprof_session_{e.port}' and len(value) == 64
     session = {'Cookie': f'a=b; {name}={value}'}
     assert e.get('/api/v1/session', headers=session).data() == {
-        'user': 'u', 'required': True, 'session': True, 'scopes': ['read', 'write', 'admin']}
+        'user': 'u',
+        'required': True,
+        'session': True,
+        'scopes': ['read', 'write', 'admin'],
+    }
     assert e.get('/api/v1/session', headers=basic('r', 'pw')).data() == {
-        'user': 'r', 'required': True, 'session': False, 'scopes': ['read']}
+        'user': 'r',
+        'required': True,
+        'session': False,
+        'scopes': ['read'],
+    }
     assert e.get(begin, headers=session, method='POST').status == 400, 'no session prolongs itself'
     # Another site can neither begin nor end one, nor use one to change something.
     evil = {'Origin': 'http://evil.example'}
@@ -344,17 +386,24 @@ def session_cookies_take_the_place_of_credentials(d):
     e.finish()
     e = start(f'{d}/open', 'bearer_tokens: []\n')
     assert e.get('/api/v1/session').data() == {
-        'user': '', 'required': False, 'session': False, 'scopes': ['read', 'write', 'admin']}
+        'user': '',
+        'required': False,
+        'session': False,
+        'scopes': ['read', 'write', 'admin'],
+    }
     assert e.get(begin, method='POST').status == 400
 
 
 @suite.test
 def allowed_cors_origins_can_send_requests(d):
-    e = start(d, web(f'  u: {hashed("pw")}\n'), '--web.enable-lifecycle',
-              '--web.cors.origin=https?://(a|b)[.]example')
+    e = start(d, web(f'  u: {hashed("pw")}\n'), '--web.enable-lifecycle', '--web.cors.origin=https?://(a|b)[.]example')
     me = basic('u', 'pw')
-    for origin, friend in (('http://a.example', True), ('https://b.example', True),
-                           ('http://a.example.evil', False), ('http://xa.example', False)):
+    for origin, friend in (
+        ('http://a.example', True),
+        ('https://b.example', True),
+        ('http://a.example.evil', False),
+        ('http://xa.example', False),
+    ):
         for headers, method, status in ((me, 'GET', 200), ({}, 'GET', 401), ({}, 'OPTIONS', 204 if friend else 401)):
             answer = e.get('/api/v1/labels', headers={**headers, 'Origin': origin}, method=method)
             assert answer.status == status, (origin, method, answer.status)
@@ -371,10 +420,13 @@ def allowed_cors_origins_can_send_requests(d):
 
 @suite.test
 def configured_headers_are_on_every_response(d):
-    e = start(d, 'http_server_config:\n  headers:\n    X-Frame-Options: deny\n'
-                 '    Strict-Transport-Security: max-age=31536000\n'
-                 '    Content-Security-Policy: "default-src \'self\'"\n'
-                 '    X-Content-Type-Options: ""\n')
+    e = start(
+        d,
+        'http_server_config:\n  headers:\n    X-Frame-Options: deny\n'
+        '    Strict-Transport-Security: max-age=31536000\n'
+        '    Content-Security-Policy: "default-src \'self\'"\n'
+        '    X-Content-Type-Options: ""\n',
+    )
     answer = e.get('/')
     assert answer.status == 200, 'no users: everybody may ask'
     assert answer.headers['X-Frame-Options'] == 'deny'
@@ -410,8 +462,7 @@ def tls_certificate_is_reloaded(d):
     first, second = ca.sign('first', 'IP:127.0.0.1'), other.sign('second', 'IP:127.0.0.1')
     shutil.copy(first[0], f'{d}/server.pem')
     shutil.copy(first[1], f'{d}/server.key')
-    e = start(d, 'tls_server_config: {cert_file: server.pem, key_file: server.key}\n'
-              + web(f'  u: {hashed("pw")}\n'))
+    e = start(d, 'tls_server_config: {cert_file: server.pem, key_file: server.key}\n' + web(f'  u: {hashed("pw")}\n'))
     assert f'url=https://127.0.0.1:{e.port}/' in e.text(), e.text()
     me = basic('u', 'pw')
     assert ask(e, context(ca.cert), headers=me)[0] == 200
@@ -420,8 +471,7 @@ def tls_certificate_is_reloaded(d):
     old = ssl.TLSVersion.TLSv1_1
     assert ask(e, context(ca.cert, maximum_version=old, minimum_version=old))[0] == 0
     for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
-        assert ask(e, context(ca.cert, maximum_version=version, minimum_version=version),
-                   headers=me)[0] == 200
+        assert ask(e, context(ca.cert, maximum_version=version, minimum_version=version), headers=me)[0] == 200
     try:
         e.get('/')
         raise AssertionError('HTTP without TLS was answered')
@@ -429,22 +479,25 @@ def tls_certificate_is_reloaded(d):
         pass
     # The command line speaks it, too.
     for options, code, want in (
-            (f'tls_config: {{ca_file: {ca.cert}}}\nbasic_auth: {{username: u, password: pw}}', 0, ''),
-            (f'tls_config: {{ca_file: ca.pem}}\nauthorization: {{credentials: {READ}}}', 0, ''),
-            (f'tls_config: {{ca_file: {ca.cert}}}', 1, 'authentication is required'),
-            ('{}', 1, 'SSL certificate problem'),
-            ('nonsense: 1', 1, 'http.yml:1:1: field nonsense not found')):
+        (f'tls_config: {{ca_file: {ca.cert}}}\nbasic_auth: {{username: u, password: pw}}', 0, ''),
+        (f'tls_config: {{ca_file: ca.pem}}\nauthorization: {{credentials: {READ}}}', 0, ''),
+        (f'tls_config: {{ca_file: {ca.cert}}}', 1, 'authentication is required'),
+        ('{}', 1, 'SSL certificate problem'),
+        ('nonsense: 1', 1, 'http.yml:1:1: field nonsense not found'),
+    ):
         rewrite(f'{d}/http.yml', options)
-        out = run('query', 'labels', f'--server=https://127.0.0.1:{e.port}',
-                  f'--http.config.file={d}/http.yml')
+        out = run('query', 'labels', f'--server=https://127.0.0.1:{e.port}', f'--http.config.file={d}/http.yml')
         assert out.returncode == code and want in out.stderr, (options, out.stderr)
     # Half of a new pair is refused, and the old one stays; the whole is taken.
     shutil.copy(second[0], f'{d}/server.pem')
-    wait_until('the refusal', 10, lambda: (ask(e, context(ca.cert), headers=me)[0],
-                                           'the previous one stays in effect' in e.text()) == (200, True))
+    wait_until(
+        'the refusal',
+        10,
+        lambda: (ask(e, context(ca.cert), headers=me)[0], 'the previous one stays in effect' in e.text())
+        == (200, True),
+    )
     shutil.copy(second[1], f'{d}/server.key')
-    wait_until('the new certificate', 10,
-               lambda: ask(e, context(other.cert), headers=me)[0] == 200)
+    wait_until('the new certificate', 10, lambda: ask(e, context(other.cert), headers=me)[0] == 200)
     assert 'certificate verify failed' in ask(e, context(ca.cert))[1]
     finish_tls(e)
 
@@ -463,24 +516,30 @@ def client_certificates_are_required_and_verified(d):
     base = f'  cert_file: {server[0]}\n  key_file: {server[1]}\n'
     trust = f'  client_ca_file: {ca.cert}\n'
     everybody = {'none': None, 'good': good, 'unnamed': unnamed, 'stranger': stranger}
-    for i, (kind, more, allowed) in enumerate((
+    for i, (kind, more, allowed) in enumerate(
+        (
             ('NoClientCert', '', set(everybody)),
             ('RequestClientCert', '', set(everybody)),
             ('RequireAnyClientCert', '', {'good', 'unnamed', 'stranger'}),
             ('VerifyClientCertIfGiven', trust, {'none', 'good', 'unnamed'}),
             ('RequireAndVerifyClientCert', trust, {'good', 'unnamed'}),
-            ('RequireAndVerifyClientCert',
-             trust + '  client_allowed_sans: [agent.example]\n', {'good'}),
-            ('RequireAndVerifyClientCert',
-             trust + '  client_allowed_sans: [no, 10.1.2.3]\n', {'good'}))):
+            ('RequireAndVerifyClientCert', trust + '  client_allowed_sans: [agent.example]\n', {'good'}),
+            ('RequireAndVerifyClientCert', trust + '  client_allowed_sans: [no, 10.1.2.3]\n', {'good'}),
+        )
+    ):
         e = start(f'{d}/{i}', f'tls_server_config:\n{base}{more}  client_auth_type: {kind}\n')
         for name, client in everybody.items():
             status, body = ask(e, context(ca.cert, client))
             want = 200 if name in allowed else 403
             assert status == want, (kind, more, name, status, body)
         assert ask(e, context(ca.cert), '/-/healthy')[0] == (200 if 'none' in allowed else 403)
-        said = subprocess.run(['openssl', 's_client', '-connect', f'127.0.0.1:{e.port}'], input='',
-                              capture_output=True, text=True, timeout=60).stdout
+        said = subprocess.run(
+            ['openssl', 's_client', '-connect', f'127.0.0.1:{e.port}'],
+            input='',
+            capture_output=True,
+            text=True,
+            timeout=60,
+        ).stdout
         # Go's clients send nothing that a list of CAs does not name.
         assert 'No client certificate CA names sent' in said, said
         finish_tls(e)
@@ -489,27 +548,35 @@ def client_certificates_are_required_and_verified(d):
 @suite.test
 def invalid_web_config_prevents_the_start(d):
     for text, want in (
-            ('basic_auth_users: {u: secret}', 'web.yml:1:23: the password must be a bcrypt hash'),
-            (f'basic_auth_users: {{"": "{hashed("x")}"}}', 'a user name must not be empty'),
-            ('bearer_tokens: [{name: x, token: short}]', 'at least 16 characters'),
-            ('bearer_tokens: [{token: 0123456789abcdef}]', 'a bearer token needs a name'),
-            ('bearer_tokens: [{name: x, token_file: nowhere}]', 'nowhere: No such file'),
-            (f'bearer_tokens: [{{name: x, token: {READ}, scopes: [all]}}]',
-             'a scope must be read, write or admin'),
-            ('basic_auth_scopes: {u: [read]}', 'basic_auth_users has no user of this name'),
-            ('http_server_config: {headers: {Server: x}}', 'cannot be configured'),
-            ('http_server_config: {headers: {X-Frame-Options: maybe}}', 'invalid value of the HTTP header'),
-            ('tls_server_config: {cert_file: nowhere.pem, key_file: k}', 'nowhere.pem: No such'),
-            ('tls_server_config: {min_version: TLS10}', 'must be TLS12 or TLS13'),
-            ('tls_server_config: {cert: x}', 'key_file is missing'),
-            ('tls_server_config: {cert: x, key: y}', 'invalid certificate or key: '),
-            ('tls_server_config: {client_auth_type: Maybe}', 'unknown client_auth_type'),
-            ('basic_auth_user: {}', 'field basic_auth_user not found')):
+        ('basic_auth_users: {u: secret}', 'web.yml:1:23: the password must be a bcrypt hash'),
+        (f'basic_auth_users: {{"": "{hashed("x")}"}}', 'a user name must not be empty'),
+        ('bearer_tokens: [{name: x, token: short}]', 'at least 16 characters'),
+        ('bearer_tokens: [{token: 0123456789abcdef}]', 'a bearer token needs a name'),
+        ('bearer_tokens: [{name: x, token_file: nowhere}]', 'nowhere: No such file'),
+        (f'bearer_tokens: [{{name: x, token: {READ}, scopes: [all]}}]', 'a scope must be read, write or admin'),
+        ('basic_auth_scopes: {u: [read]}', 'basic_auth_users has no user of this name'),
+        ('http_server_config: {headers: {Server: x}}', 'cannot be configured'),
+        ('http_server_config: {headers: {X-Frame-Options: maybe}}', 'invalid value of the HTTP header'),
+        ('tls_server_config: {cert_file: nowhere.pem, key_file: k}', 'nowhere.pem: No such'),
+        ('tls_server_config: {min_version: TLS10}', 'must be TLS12 or TLS13'),
+        ('tls_server_config: {cert: x}', 'key_file is missing'),
+        ('tls_server_config: {cert: x, key: y}', 'invalid certificate or key: '),
+        ('tls_server_config: {client_auth_type: Maybe}', 'unknown client_auth_type'),
+        ('basic_auth_user: {}', 'field basic_auth_user not found'),
+    ):
         rewrite(f'{d}/web.yml', text)
         rewrite(f'{d}/everprof.yaml', EMPTY)
-        p = Process([BINARY, 'serve', f'--config.file={d}/everprof.yaml',
-                     f'--storage.tsdb.path={d}/data', f'--web.config.file={d}/web.yml',
-                     f'--web.listen-address=127.0.0.1:{free_port()}'], f'{d}/log')
+        p = Process(
+            [
+                BINARY,
+                'serve',
+                f'--config.file={d}/everprof.yaml',
+                f'--storage.tsdb.path={d}/data',
+                f'--web.config.file={d}/web.yml',
+                f'--web.listen-address=127.0.0.1:{free_port()}',
+            ],
+            f'{d}/log',
+        )
         assert p.child.wait(timeout=60) == 1, text
         assert want in p.text() and 'secret' not in p.text(), (text, p.text())
         p.stop()
@@ -524,18 +591,25 @@ def authorization(value):
 def credentials_are_parsed_strictly(d):
     e = start(d, web(f'  u: {hashed("pw")}\n'))
     good = base64.b64encode(b'u:pw').decode()
-    for value, status in ((f'Basic {good}', 200), (f'basic {good}', 200), (f'BASIC {good}', 200),
-                          (f'Basic {good}!!!!', 401), (f'Basic {good}AAAA', 401),
-                          (f'Basic  {good}', 401), ('Basic ' + good.rstrip('='), 401),
-                          ('Basic ' + base64.b64encode(b'u:pw\0junk').decode(), 401),
-                          ('Basic ' + base64.b64encode(b'upw').decode(), 401),
-                          (f'bearer {READ}', 200)):
+    for value, status in (
+        (f'Basic {good}', 200),
+        (f'basic {good}', 200),
+        (f'BASIC {good}', 200),
+        (f'Basic {good}!!!!', 401),
+        (f'Basic {good}AAAA', 401),
+        (f'Basic  {good}', 401),
+        ('Basic ' + good.rstrip('='), 401),
+        ('Basic ' + base64.b64encode(b'u:pw\0junk').decode(), 401),
+        ('Basic ' + base64.b64encode(b'upw').decode(), 401),
+        (f'bearer {READ}', 200),
+    ):
         answer = e.get('/api/v1/labels', headers=authorization(value))
         assert answer.status == status, (value, answer.status)
     with socket.create_connection(('127.0.0.1', e.port)) as s:
-        s.sendall(b'GET /api/v1/labels HTTP/1.1\r\nHost: x\r\nConnection: close\r\n'
-                  b'Authorization: Bearer wrong\r\nAuthorization: Basic %s\r\n\r\n'
-                  % good.encode())
+        s.sendall(
+            b'GET /api/v1/labels HTTP/1.1\r\nHost: x\r\nConnection: close\r\n'
+            b'Authorization: Bearer wrong\r\nAuthorization: Basic %s\r\n\r\n' % good.encode()
+        )
         assert s.recv(100).startswith(b'HTTP/1.1 400'), 'two of them'
 
 
@@ -549,15 +623,17 @@ def concurrent_guesses_do_not_lock_out_users(d):
         while not ending:
             e.get('/api/v1/labels', headers=basic('u', f'{n}-{time.monotonic()}'))
             guesses.append(n)
+
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         for n in range(8):
             pool.submit(guess, n)
         wait_until('guessing is under way', 30, lambda: len(guesses) >= 16)
         # Another client, at an address of its own, is not told to come later.
-        with socket.create_connection(('127.0.0.1', e.port), timeout=60,
-                                      source_address=('127.0.0.2', 0)) as s:
-            s.sendall(b'GET /api/v1/labels HTTP/1.1\r\nHost: x\r\nConnection: close\r\n'
-                      b'Authorization: Basic %s\r\n\r\n' % base64.b64encode(b'u:pw'))
+        with socket.create_connection(('127.0.0.1', e.port), timeout=60, source_address=('127.0.0.2', 0)) as s:
+            s.sendall(
+                b'GET /api/v1/labels HTTP/1.1\r\nHost: x\r\nConnection: close\r\n'
+                b'Authorization: Basic %s\r\n\r\n' % base64.b64encode(b'u:pw')
+            )
             answer = s.recv(100)
         ending.append(1)
     assert answer.startswith(b'HTTP/1.1 200'), answer

@@ -45,8 +45,10 @@ def heap_profile(values):
 
 
 def drawn(luck, changed=None, factor=1.0, load=1.0):
-    return {f: max(0, round(luck.gauss(v := 400 * load * share * (factor if f == changed else 1), v ** 0.5)))
-            for f, share in FUNCTIONS.items()}
+    return {
+        f: max(0, round(luck.gauss(v := 400 * load * share * (factor if f == changed else 1), v**0.5)))
+        for f, share in FUNCTIONS.items()
+    }
 
 
 def write_series(d, job, count, luck, begin=BEGIN, **options):
@@ -75,8 +77,16 @@ def stored(d):
 
 def compared(data, selector, *flags, code=0):
     middle = BEGIN + 750000
-    answer = run('compare', selector, data, f'--base-from={BEGIN}', f'--base-to={middle - 1}', f'--from={middle}',
-                 f'--to={middle + 750000}', *flags)
+    answer = run(
+        'compare',
+        selector,
+        data,
+        f'--base-from={BEGIN}',
+        f'--base-to={middle - 1}',
+        f'--from={middle}',
+        f'--to={middle + 750000}',
+        *flags,
+    )
     assert answer.returncode == code, answer
     return answer.stdout
 
@@ -137,7 +147,9 @@ def rates_are_those_of_the_table(get):
     table = {r['name']: r for r in get(report='compare', by='rate').data()['rows']}
     boxes, others = paths_of(flame, flame['strings']), paths_of(plain, plain['strings'])
     assert flame['seconds'] == plain['seconds'] == top['seconds'] == 500, (flame['seconds'], plain['seconds'])
-    assert boxes.keys() == others.keys() and abs(flame['total_of'][0] / flame['total_of_a'][0] - 0.5) < 0.1, flame['total_of']
+    assert boxes.keys() == others.keys() and abs(flame['total_of'][0] / flame['total_of_a'][0] - 0.5) < 0.1, flame[
+        'total_of'
+    ]
     of_top = {r['name']: r for r in top['rows']}
     for path, i in boxes.items():
         other = others[path]
@@ -148,7 +160,10 @@ def rates_are_those_of_the_table(get):
             before, after = flame['total_of_a'][i], flame['total_of'][i]
             assert abs(before / 500 - row['cum']['a']) <= 1e-3 * row['cum']['a'] + 1, path
             assert abs(after / 500 - row['cum']['b']) <= 1e-3 * row['cum']['b'] + 1, path
-            assert of_top[path[-1]]['cum_a'] == before and abs(of_top[path[-1]]['cum'] - (after - before)) <= 2e-6 * flame['total'], path
+            assert (
+                of_top[path[-1]]['cum_a'] == before
+                and abs(of_top[path[-1]]['cum'] - (after - before)) <= 2e-6 * flame['total']
+            ), path
         if row and row['cum'].get('tested') and len(path) > 2:
             assert abs(flame['interval'][i] / (row['cum']['interval'] * 500) - 1) < 1e-3, path
 
@@ -161,8 +176,16 @@ def boxes_of_a_flame_graph_have_error_bars(d):
 
     def get(**params):
         return server.get('/api/v1/query', **{**sides, **params})
-    sides = {'query_a': 'profile{job="a"}', 'from_a': BEGIN, 'to_a': middle - 1, 'query_b': 'profile{job="a"}',
-             'from_b': middle, 'to_b': middle + 750000, 'mode': 'diff'}
+
+    sides = {
+        'query_a': 'profile{job="a"}',
+        'from_a': BEGIN,
+        'to_a': middle - 1,
+        'query_b': 'profile{job="a"}',
+        'from_b': middle,
+        'to_b': middle + 750000,
+        'mode': 'diff',
+    }
     flame = get(report='flamegraph', errors=1).data()
     plain = get(report='flamegraph', normalize=1).data()
     table = {r['name']: r for r in get(report='compare').data()['rows']}
@@ -190,15 +213,24 @@ def boxes_of_a_flame_graph_have_error_bars(d):
     heap = get(report='flamegraph', errors=1, by='share').data()
     assert heap['drift'] and not any(heap['sure']), heap
     assert 'seconds' not in get(report='flamegraph', normalize='auto').data()
-    for more, message in (({'normalize': 'rate'}, 'a state have no rate'), ({'errors': 1, 'by': 'rate'}, 'a state have no rate')):
+    for more, message in (
+        ({'normalize': 'rate'}, 'a state have no rate'),
+        ({'errors': 1, 'by': 'rate'}, 'a state have no rate'),
+    ):
         answer = get(report='flamegraph', **more)
         assert answer.status == 400 and message in answer.body.decode(), answer.body
-    for more, message in (({'report': 'top'}, 'only for report=flamegraph'), ({'report': 'flamegraph', 'by': 'level'}, 'by=share'),
-                          ({'report': 'flamegraph', 'mode': 'merge'}, 'needs mode=diff')):
+    for more, message in (
+        ({'report': 'top'}, 'only for report=flamegraph'),
+        ({'report': 'flamegraph', 'by': 'level'}, 'by=share'),
+        ({'report': 'flamegraph', 'mode': 'merge'}, 'needs mode=diff'),
+    ):
         answer = get(errors=1, **more)
         assert answer.status == 400 and message in answer.body.decode(), answer.body
     sides.update({'query_a': 'profile{job="a"}', 'query_b': 'profile{job="a"}'})
-    for more, message in (({'aggregate': 'mean'}, 'use aggregate=auto'), ({'from_a': '', 'to_a': '', 'time_a': BEGIN}, 'ranges on both sides')):
+    for more, message in (
+        ({'aggregate': 'mean'}, 'use aggregate=auto'),
+        ({'from_a': '', 'to_a': '', 'time_a': BEGIN}, 'ranges on both sides'),
+    ):
         answer = get(report='flamegraph', normalize='rate', **more)
         assert answer.status == 400 and message in answer.body.decode(), answer.body
     server.finish()
@@ -223,15 +255,31 @@ def a_gate_fails_passes_or_cannot_decide(d):
     # A change counts for more than what cannot be decided.
     compared(data, 'profile{job="a"}', '--fail-on=flat>1%', '--fail-on=cum>1pp', code=1)
     compared(data, 'profile{job="a"}', '--by=rate', '--fail-on=total>5%', code=0)
-    for flag, message in (('--fail-on=cum', 'it begins with'), ('--fail-on=cum>x%', 'a number'),
-                          ('--fail-on=cum>5', '% or pp'), ('--fail-on=cum>5% of (', 'cum>5% of ('),
-                          ('--fail-on=total>5%', 'add --by=rate'), ('--fail-on=cum>5% of ^nowhere$', 'no function'),
-                          ('--by=weight', 'share, rate or level'), ('--alpha=2', 'at most 0.5'),
-                          ('--format=xml', 'text, markdown or json'), ('--undecided=maybe', 'fail or pass'),
-                          ('--block=0s', 'longer than 0'), ('--base-time=now', 'unknown flag')):
+    for flag, message in (
+        ('--fail-on=cum', 'it begins with'),
+        ('--fail-on=cum>x%', 'a number'),
+        ('--fail-on=cum>5', '% or pp'),
+        ('--fail-on=cum>5% of (', 'cum>5% of ('),
+        ('--fail-on=total>5%', 'add --by=rate'),
+        ('--fail-on=cum>5% of ^nowhere$', 'no function'),
+        ('--by=weight', 'share, rate or level'),
+        ('--alpha=2', 'at most 0.5'),
+        ('--format=xml', 'text, markdown or json'),
+        ('--undecided=maybe', 'fail or pass'),
+        ('--block=0s', 'longer than 0'),
+        ('--base-time=now', 'unknown flag'),
+    ):
         middle = BEGIN + 750000
-        answer = run('compare', 'profile{job="a"}', data, f'--base-from={BEGIN}', f'--base-to={middle}',
-                     f'--from={middle}', f'--to={middle + 750000}', flag)
+        answer = run(
+            'compare',
+            'profile{job="a"}',
+            data,
+            f'--base-from={BEGIN}',
+            f'--base-to={middle}',
+            f'--from={middle}',
+            f'--to={middle + 750000}',
+            flag,
+        )
         assert answer.returncode == 2 and message in answer.stderr, answer
     answer = run('compare', 'profile{job="a"}', data)
     assert answer.returncode == 2 and 'the base is missing' in answer.stderr, answer
@@ -290,26 +338,53 @@ def the_api_refuses_what_makes_no_sense(d):
     os.makedirs(f'{d}/s')
     os.rename(f'{d}/data', f'{d}/s/data')
     e = Everprof(f'{d}/s', flags=['--storage.tsdb.retention.time=0']).ready()
-    sides = {'query_a': 'profile{job="a"}', 'query_b': 'profile{job="a"}', 'from_a': BEGIN, 'to_a': BEGIN + 749999,
-             'from_b': BEGIN + 750000, 'to_b': BEGIN + 1500000, 'report': 'compare'}
+    sides = {
+        'query_a': 'profile{job="a"}',
+        'query_b': 'profile{job="a"}',
+        'from_a': BEGIN,
+        'to_a': BEGIN + 749999,
+        'from_b': BEGIN + 750000,
+        'to_b': BEGIN + 1500000,
+        'report': 'compare',
+    }
     answer = e.get('/api/v1/query', mode='diff', **sides)
     assert sure_of(answer.data()) == ['f3'], answer.body[:300]
     assert len(e.get('/api/v1/query', mode='diff', nodecount=5, **sides).data()['rows']) == 5
-    for wrong, message in (({'mode': 'merge'}, 'query'), ({'by': 'x'}, 'share, rate or level'), ({'by': 'level'}, 'by=rate'),
-                           ({'alpha': '0'}, 'alpha'), ({'block': 'x'}, 'block'), ({'block': '1ms'}, 'longer ones'),
-                           ({'min_samples': '-1'}, 'min_samples'), ({'query_a': 'profile{job="z"}'}, 'side a'),
-                           ({'query_b': 'profile{job="z"}'}, 'side b')):
+    for wrong, message in (
+        ({'mode': 'merge'}, 'query'),
+        ({'by': 'x'}, 'share, rate or level'),
+        ({'by': 'level'}, 'by=rate'),
+        ({'alpha': '0'}, 'alpha'),
+        ({'block': 'x'}, 'block'),
+        ({'block': '1ms'}, 'longer ones'),
+        ({'min_samples': '-1'}, 'min_samples'),
+        ({'query_a': 'profile{job="z"}'}, 'side a'),
+        ({'query_b': 'profile{job="z"}'}, 'side b'),
+    ):
         answer = e.get('/api/v1/query', **{'mode': 'diff', **sides, **wrong})
         assert answer.status in (400, 404) and message in answer.json()['error'], (wrong, answer.body)
-    answer = e.get('/api/v1/query', query='profile{job="a"}', mode='merge', report='compare', **{'from': 0, 'to': 'now'})
+    answer = e.get(
+        '/api/v1/query', query='profile{job="a"}', mode='merge', report='compare', **{'from': 0, 'to': 'now'}
+    )
     assert answer.status == 400 and 'two sides' in answer.json()['error'], answer.body
     # Sums of unequal loads are compared by share, unless values are asked for.
-    tops = {n: e.get('/api/v1/query', **{'mode': 'diff', **sides, 'report': 'top', 'normalize': n}).data() for n in ('auto', '1', '')}
+    tops = {
+        n: e.get('/api/v1/query', **{'mode': 'diff', **sides, 'report': 'top', 'normalize': n}).data()
+        for n in ('auto', '1', '')
+    }
     assert tops['auto'] == tops['1'] != tops[''], tops
     heaps = {'query_a': 'heap', 'query_b': 'heap', 'report': 'top'}
-    heaps = [e.get('/api/v1/query', **{'mode': 'diff', **sides, **heaps, 'normalize': n}).data() for n in ('auto', '', '1')]
+    heaps = [
+        e.get('/api/v1/query', **{'mode': 'diff', **sides, **heaps, 'normalize': n}).data() for n in ('auto', '', '1')
+    ]
     assert heaps[0] == heaps[1] != heaps[2], heaps
-    single = {'query_a': 'profile{job="a"}', 'query_b': 'profile{job="a"}', 'time_a': BEGIN, 'time_b': BEGIN, 'report': 'compare'}
+    single = {
+        'query_a': 'profile{job="a"}',
+        'query_b': 'profile{job="a"}',
+        'time_a': BEGIN,
+        'time_b': BEGIN,
+        'report': 'compare',
+    }
     answer = e.get('/api/v1/query', mode='diff', **single)
     assert answer.status == 400 and 'error bars' in answer.json()['error'], answer.body
     e.finish()

@@ -17,6 +17,7 @@ META = '__meta_consul_'
 
 class Consul:
     """A catalog of services with X-Consul-Index; a query with the current index waits for a change."""
+
     def __init__(self):
         self.services, self.index, self.asked, self.trouble = {}, 1, [], None
         self.changed = threading.Condition()
@@ -37,8 +38,10 @@ class Consul:
         if path == '/v1/agent/self':
             return 0, {'Config': {'Datacenter': 'dc9'}, 'Member': None}
         if path == '/v1/catalog/services':
-            return self.index, {name: sorted({t for i in list_ for t in i['Service']['Tags'] or []})
-                                for name, (_, list_) in self.services.items()}
+            return self.index, {
+                name: sorted({t for i in list_ for t in i['Service']['Tags'] or []})
+                for name, (_, list_) in self.services.items()
+            }
         return self.services.get(urllib.parse.unquote(path.rsplit('/', 1)[1]), (self.index, []))
 
     def answer(self, r):
@@ -55,10 +58,17 @@ class Consul:
 
 
 def instance(ident, **service):
-    return {'Node': {'Node': 'n1', 'Address': '192.0.2.1', 'Datacenter': 'dcX', 'Meta': {'rack-näme': '7'},
-                     'TaggedAddresses': {'lan_ipv4': '10.0.0.1'}},
-            'Service': {'ID': ident, 'Tags': None, 'Address': '', 'Meta': None, 'Port': 0, **service},
-            'Checks': [{'CheckID': 'serfHealth', 'Status': 'passing'}]}
+    return {
+        'Node': {
+            'Node': 'n1',
+            'Address': '192.0.2.1',
+            'Datacenter': 'dcX',
+            'Meta': {'rack-näme': '7'},
+            'TaggedAddresses': {'lan_ipv4': '10.0.0.1'},
+        },
+        'Service': {'ID': ident, 'Tags': None, 'Address': '', 'Meta': None, 'Port': 0, **service},
+        'Checks': [{'CheckID': 'serfHealth', 'Status': 'passing'}],
+    }
 
 
 def start(d, server, **keys):
@@ -67,8 +77,10 @@ def start(d, server, **keys):
 
 
 def found(e):
-    return {dict(l)['__address__']: {k: v for k, v in l if k.startswith(META)}
-            for _, l in discovered(e.get('/api/v1/targets').data(), ['consul'])}
+    return {
+        dict(l)['__address__']: {k: v for k, v in l if k.startswith(META)}
+        for _, l in discovered(e.get('/api/v1/targets').data(), ['consul'])
+    }
 
 
 @suite.test
@@ -83,17 +95,27 @@ def instances_have_the_labels_of_prometheus(d):
     c.set('web app', [awkward, strange, worse])
     e = start(d, c.address, token='secret', node_meta={'r': 'x'}, health_filter='Service.Port > 0')
     targets = wait_until('targets', 20, lambda: len(found(e)) == 3 and found(e))
-    common = {'address': '192.0.2.1', 'node': 'n1', 'service': 'web app', 'dc': 'dc9',
-              'metadata_rack_n_me': '7', 'tagged_address_lan_ipv4': '10.0.0.1'}
+    common = {
+        'address': '192.0.2.1',
+        'node': 'n1',
+        'service': 'web app',
+        'dc': 'dc9',
+        'metadata_rack_n_me': '7',
+        'tagged_address_lan_ipv4': '10.0.0.1',
+    }
 
     def labels(**more):
         return {META + k: v for k, v in {**common, **more}.items()}
+
     assert targets == {
-        '[2001:db8::1]:0': labels(service_id='s1', service_port='0', service_address='2001:db8::1', tags=',,',
-                                  health='maintenance'),
-        'svc.example:8080': labels(service_id='s2', service_port='8080', service_address='svc.example',
-                                   tags=',a,b,', service_metadata_a_b='x'),
-        '192.0.2.1:1': labels(service_id='s3', service_port='1', tags=',,', health='critical')}, targets
+        '[2001:db8::1]:0': labels(
+            service_id='s1', service_port='0', service_address='2001:db8::1', tags=',,', health='maintenance'
+        ),
+        'svc.example:8080': labels(
+            service_id='s2', service_port='8080', service_address='svc.example', tags=',a,b,', service_metadata_a_b='x'
+        ),
+        '192.0.2.1:1': labels(service_id='s3', service_port='1', tags=',,', health='critical'),
+    }, targets
     assert all(h['X-Consul-Token'] == 'secret' for _, _, h in c.asked)
     queries = {path: query for path, query, _ in c.asked}
     assert queries['/v1/health/service/web%20app']['filter'] == ['Service.Port > 0'], queries
@@ -114,8 +136,7 @@ def changes_arrive_by_blocking_queries(d):
     wait_until('a new instance', 20, lambda: '192.0.2.1:3' in found(e))
     c.set('b', None)
     c.set('new', [instance('n', Port=4)])
-    wait_until('services that come and go', 20,
-               lambda: set(found(e)) == {'192.0.2.1:1', '192.0.2.1:3', '192.0.2.1:4'})
+    wait_until('services that come and go', 20, lambda: set(found(e)) == {'192.0.2.1:1', '192.0.2.1:3', '192.0.2.1:4'})
     c.set('a', [])
     wait_until('a service without instances', 20, lambda: set(found(e)) == {'192.0.2.1:4'})
     # While nothing changes, Consul holds the queries back.
@@ -140,8 +161,7 @@ def hundreds_of_services_come_and_go(d):
     for i in range(0, 450, 6):
         c.set(f's{i}', [instance(f'i{i}', Port=i + 1)])
     c.set('s1', [instance('i1', Port=5000)])
-    wait_until('some again', 60, lambda: ports() == sorted(
-        {*range(4, 451, 2), *range(1, 451, 6), 5000}))
+    wait_until('some again', 60, lambda: ports() == sorted({*range(4, 451, 2), *range(1, 451, 6), 5000}))
     e.finish()
     c.server.stop()
 
@@ -150,7 +170,9 @@ def hundreds_of_services_come_and_go(d):
 def defaults_come_from_the_environment(d):
     """As Consul's own client, and with it Prometheus, reads them; a key of the configuration is stronger."""
     wanted = {'CONSUL_HTTP_TOKEN': 'geheim', 'CONSUL_NAMESPACE': 'n1', 'CONSUL_PARTITION': 'p1'}
-    for i, (keys, token, namespace) in enumerate((({}, 'geheim', 'n1'), ({'token': 'own', 'namespace': 'n2'}, 'own', 'n2'))):
+    for i, (keys, token, namespace) in enumerate(
+        (({}, 'geheim', 'n1'), ({'token': 'own', 'namespace': 'n2'}, 'own', 'n2'))
+    ):
         c = Consul()
         c.set('a', [instance('a1', Port=1)])
         os.environ.update(wanted)
@@ -206,10 +228,15 @@ def targets_stay_while_consul_misbehaves(d):
 
 @suite.test
 def mistakes_in_the_configuration_are_named(d):
-    cases = {'{server: ""}': 'consul_sd_config requires server', '{scheme: ftp}': 'http://',
-             '{token: a, bearer_token: b}': 'token cannot be combined with authorization or oauth2',
-             '{username: a, basic_auth: {username: b}}': 'username and password cannot be combined',
-             '{services: a}': 'must be a list', '{node_meta: [a]}': 'node_meta', '{datacentre: a}': 'field datacentre'}
+    cases = {
+        '{server: ""}': 'consul_sd_config requires server',
+        '{scheme: ftp}': 'http://',
+        '{token: a, bearer_token: b}': 'token cannot be combined with authorization or oauth2',
+        '{username: a, basic_auth: {username: b}}': 'username and password cannot be combined',
+        '{services: a}': 'must be a list',
+        '{node_meta: [a]}': 'node_meta',
+        '{datacentre: a}': 'field datacentre',
+    }
     for text, says in cases.items():
         with open(f'{d}/c.yaml', 'w') as f:
             f.write(f'scrape_configs:\n- job_name: a\n  consul_sd_configs: [{text}]\n')

@@ -11,8 +11,21 @@ import time
 import urllib.parse
 import urllib.request
 
-from harness import (HEAP_ALONE, ROOT, SLOW, Everprof, Process, Server, Suite, free_port, packed,
-                     profile, run, send, wait_until)
+from harness import (
+    HEAP_ALONE,
+    ROOT,
+    SLOW,
+    Everprof,
+    Process,
+    Server,
+    Suite,
+    free_port,
+    packed,
+    profile,
+    run,
+    send,
+    wait_until,
+)
 
 suite = Suite()
 PROMETHEUS = '/usr/bin/prometheus'
@@ -133,15 +146,16 @@ scrape_configs:
 
 FILES = {
     'foo/a.slow.json': '[{"targets": ["f1:1", "f2:1"], "labels": {"from": "json"}}, '
-                       '{"targets": []}, {"labels": {"a": "b"}}]',
+    '{"targets": []}, {"labels": {"a": "b"}}]',
     'foo/b.slow.yml': '- targets: [f3:1]\n  labels: {from: yaml, n: 3, t: true}\n- targets: [f4:1]\n',
     'foo/c.json': '[{"targets": ["not-matched:1"]}]',
     'single/file.yml': '- targets: [single:1]\n',
     'bar/x.yaml': "# nothing but one\n- {targets: ['bar:1']}\n",
 }
-GROUPS = [{'targets': ['h1:1', 'h2:1'], 'labels': {'__meta_datacenter': 'london',
-                                                   '__meta_prometheus_job': 'node'}},
-          {'targets': ['h3:1'], 'labels': {'x': 'ä'}}]
+GROUPS = [
+    {'targets': ['h1:1', 'h2:1'], 'labels': {'__meta_datacenter': 'london', '__meta_prometheus_job': 'node'}},
+    {'targets': ['h3:1'], 'labels': {'x': 'ä'}},
+]
 
 
 def write(path, text):
@@ -169,14 +183,14 @@ def instance(labels):
     value = labels.get('instance', '')
     for port in (':80', ':443'):
         if value.endswith(port) and '//' not in value:
-            return {**labels, 'instance': value[:-len(port)]}
+            return {**labels, 'instance': value[: -len(port)]}
     return labels
 
 
 def address(url):
     u = urllib.parse.urlsplit(url)
     default = {'http': ':80', 'https': ':443'}[u.scheme]
-    host = u.netloc[:-len(default)] if u.netloc.endswith(default) else u.netloc
+    host = u.netloc[: -len(default)] if u.netloc.endswith(default) else u.netloc
     return (u.scheme, host, tuple(sorted(urllib.parse.parse_qsl(u.query))))
 
 
@@ -192,9 +206,11 @@ def whole_url(config, t):
 
 def as_prometheus(config, active):
     """Ours: a target has several types, which differ in these alone."""
-    return {(t['scrapePool'], frozen(without(t['labels'], '__name__')),
-             address(whole_url(config, t))) for t in active
-            if t['labels']['__name__'] == 'heap'}
+    return {
+        (t['scrapePool'], frozen(without(t['labels'], '__name__')), address(whole_url(config, t)))
+        for t in active
+        if t['labels']['__name__'] == 'heap'
+    }
 
 
 @suite.test
@@ -205,8 +221,15 @@ def target_sets_equal_those_of_prometheus(d):
         write(f'{d}/{name}', text)
     write(f'{d}/everprof.yaml', config)
     port = free_port()
-    Process([PROMETHEUS, f'--config.file={d}/everprof.yaml', f'--storage.tsdb.path={d}/prom',
-             f'--web.listen-address=127.0.0.1:{port}'], f'{d}/prometheus.log')
+    Process(
+        [
+            PROMETHEUS,
+            f'--config.file={d}/everprof.yaml',
+            f'--storage.tsdb.path={d}/prom',
+            f'--web.listen-address=127.0.0.1:{port}',
+        ],
+        f'{d}/prometheus.log',
+    )
     e = Everprof(d, config).ready()
 
     def theirs():
@@ -220,15 +243,20 @@ def target_sets_equal_those_of_prometheus(d):
     def ours():
         found = {t['scrapePool'] for t in e.targets()}
         return found if {'files', 'http'} <= found else None
+
     pools = wait_until('our targets', 30, ours)
     want = wait_until('targets of prometheus', 30, theirs, 0.2)
     have = e.get('/api/v1/targets').data()
 
-    expected = {(t['scrapePool'], frozen(instance(t['labels'])), address(t['scrapeUrl']))
-                for t in want['activeTargets']}
+    expected = {
+        (t['scrapePool'], frozen(instance(t['labels'])), address(t['scrapeUrl'])) for t in want['activeTargets']
+    }
     # Two targets with the same labels would write one series: ours are one.
-    dropped = {t['discoveredLabels']['__address__'] for t in have['droppedTargets']
-               if t['reason'] .startswith('duplicate target')}
+    dropped = {
+        t['discoveredLabels']['__address__']
+        for t in have['droppedTargets']
+        if t['reason'].startswith('duplicate target')
+    }
     assert dropped == {'two.example.org:443'}, dropped
     expected = {t for t in expected if t[2][1] != 'two.example.org'}
     found = as_prometheus(f'{d}/everprof.yaml', have['activeTargets'])
@@ -236,13 +264,21 @@ def target_sets_equal_those_of_prometheus(d):
     assert len(expected) > 25
 
     def discovered(targets):
-        return {frozen(without(t['discoveredLabels'], '__metrics_path__', '__profile_path__',
-                               '__name__', '__param_seconds')) for t in targets}
+        return {
+            frozen(
+                without(t['discoveredLabels'], '__metrics_path__', '__profile_path__', '__name__', '__param_seconds')
+            )
+            for t in targets
+        }
+
     rules = [t for t in have['droppedTargets'] if t['reason'].startswith('dropped by relabel_configs')]
     same = [t for t in have['droppedTargets'] if t not in rules]
     answer = e.get('/api/v1/targets').body.decode()
-    for text in ('dropped by relabel_configs rule', 'duplicate target: another target has the same labels',
-                 '"__meta_dc":"eu-West"'):
+    for text in (
+        'dropped by relabel_configs rule',
+        'duplicate target: another target has the same labels',
+        '"__meta_dc":"eu-West"',
+    ):
         assert text in answer, text
     # 2.42 writes what rules add over what was discovered: only jobs without rules agree, and
     # of dropped targets their addresses.
@@ -250,16 +286,17 @@ def target_sets_equal_those_of_prometheus(d):
     a = discovered(t for t in have['activeTargets'] + same if t['scrapePool'] in plain)
     b = discovered(t for t in want['activeTargets'] if t['scrapePool'] in plain)
     assert a == b, ('only ours', a - b, 'only theirs', b - a)
-    a, b = ({t['discoveredLabels']['__address__'] for t in l}
-            for l in (rules, want['droppedTargets']))
+    a, b = ({t['discoveredLabels']['__address__'] for t in l} for l in (rules, want['droppedTargets']))
     assert a == b and len(b) > 5, (a, b)
     assert have['droppedTargetCounts']['shard'] == 7 * sum(
-        t['discoveredLabels']['job'] == 'shard' for t in want['droppedTargets'])
+        t['discoveredLabels']['job'] == 'shard' for t in want['droppedTargets']
+    )
     sd.stop()
 
 
 class Counter:
     """A target that remembers who asked when."""
+
     def __init__(self):
         self.asked = {}
         self.server = Server(self.answer)
@@ -274,7 +311,9 @@ class Counter:
 def jobs(*entries):
     return 'global: {scrape_interval: 200ms}\nscrape_configs:\n' + ''.join(
         f'- job_name: {name}\n  profiling_config:\n    path_prefix: /{name}\n'
-        f'    pprof_config:\n{HEAP_ALONE}  {rest}\n' for name, rest in entries)
+        f'    pprof_config:\n{HEAP_ALONE}  {rest}\n'
+        for name, rest in entries
+    )
 
 
 def pools(e):
@@ -288,8 +327,11 @@ def reload_keeps_unchanged_jobs(d):
     goes = ('goes', f'static_configs: [{{targets: ["{c.address}"]}}]')
     comes = ('comes', f'static_configs: [{{targets: ["{c.address}"], labels: {{new: "1"}}}}]')
     e = Everprof(d, jobs(stays, goes), ['--web.enable-lifecycle']).ready()
-    wait_until('scrapes', 10, lambda: len(c.asked.get('/stays/debug/pprof/heap', [])) > 2
-               and '/goes/debug/pprof/heap' in c.asked)
+    wait_until(
+        'scrapes',
+        10,
+        lambda: len(c.asked.get('/stays/debug/pprof/heap', [])) > 2 and '/goes/debug/pprof/heap' in c.asked,
+    )
     last = pools(e)['stays']['lastScrape']
 
     # A bad file changes nothing, and says all that is wrong with it.
@@ -360,18 +402,19 @@ def systemd_is_notified(d):
 @suite.test
 def systemd_unit_has_low_exposure(d):
     unit = os.path.join(ROOT, 'examples/everprof.service')
-    out = subprocess.run(['systemd-analyze', 'security', '--offline=true', '--threshold=15',
-                          '--no-pager', unit], capture_output=True, text=True)
-    assert out.returncode == 0 and 'Overall exposure level' in out.stdout, (
-        out.stdout[-300:], out.stderr)
+    out = subprocess.run(
+        ['systemd-analyze', 'security', '--offline=true', '--threshold=15', '--no-pager', unit],
+        capture_output=True,
+        text=True,
+    )
+    assert out.returncode == 0 and 'Overall exposure level' in out.stdout, (out.stdout[-300:], out.stderr)
 
 
 @suite.test
 def changed_configuration_is_reloaded_automatically(d):
     one = ('one', 'static_configs: [{targets: ["127.0.0.1:1"]}]')
     two = ('two', 'static_configs: [{targets: ["127.0.0.1:1"]}]')
-    e = Everprof(d, jobs(one), ['--config.auto-reload',
-                                '--config.auto-reload-interval=100ms']).ready()
+    e = Everprof(d, jobs(one), ['--config.auto-reload', '--config.auto-reload-interval=100ms']).ready()
     assert set(pools(e)) == {'one'}
     write(f'{d}/everprof.yaml', jobs(one, two))
     wait_until('reload', 10, lambda: set(pools(e)) == {'one', 'two'})
@@ -385,29 +428,40 @@ def changed_configuration_is_reloaded_automatically(d):
 
 @suite.test
 def http_sd_keeps_targets_after_a_failure(d):
-    answers = {'status': 200, 'type': 'application/json; charset=utf-8',
-               'body': b'[{"targets": ["a:1"]}]', 'headers': None}
+    answers = {
+        'status': 200,
+        'type': 'application/json; charset=utf-8',
+        'body': b'[{"targets": ["a:1"]}]',
+        'headers': None,
+    }
 
     def answer(r):
         answers['headers'] = dict(r.headers)
         send(r, answers['body'], answers['status'], Content_Type=answers['type'])
+
     sd = Server(answer)
-    e = Everprof(d, jobs(('web', f'http_sd_configs: [{{url: "http://{sd.address}/t", '
-                                 'refresh_interval: 100ms}]'))).ready()
+    e = Everprof(
+        d, jobs(('web', f'http_sd_configs: [{{url: "http://{sd.address}/t", ' 'refresh_interval: 100ms}]'))
+    ).ready()
 
     def instances():
         return {t['labels']['instance'] for t in e.targets()}
 
     def failures():
         return e.metric('everprof_discovery_failures_total') or 0
+
     wait_until('targets', 10, lambda: instances() == {'a:1'})
     assert answers['headers']['X-Prometheus-Refresh-Interval-Seconds'] == '0.1'
     assert answers['headers']['Accept'] == 'application/json'
     meta = e.targets()[0]['discoveredLabels']
     assert meta['__meta_url'] == f'http://{sd.address}/t', meta
-    for change in ({'status': 500}, {'status': 200, 'type': 'text/html'},
-                   {'type': 'application/json', 'body': b'[{"targets": '},
-                   {'body': b'{}'}, {'body': b''}):
+    for change in (
+        {'status': 500},
+        {'status': 200, 'type': 'text/html'},
+        {'type': 'application/json', 'body': b'[{"targets": '},
+        {'body': b'{}'},
+        {'body': b''},
+    ):
         answers.update(change)
         seen = failures()
         wait_until('failures', 10, lambda: failures() > seen + 1)
@@ -432,13 +486,18 @@ def auto_profile_types_follow_the_profile_list(d):
             send(r, broken[0], 500 if broken[0] == b'500' else 200)
         else:
             send(r, ''.join(f"<a href='{n}?debug=1'>{n}</a>" for n in names).encode())
+
     c = Server(answer)
-    e = Everprof(d, 'scrape_configs:\n- job_name: auto\n  scrape_interval: 200ms\n'
-                 '  profiling_config: {pprof_config: auto}\n'
-                 f'  static_configs: [{{targets: ["{c.address}"]}}]\n').ready()
+    e = Everprof(
+        d,
+        'scrape_configs:\n- job_name: auto\n  scrape_interval: 200ms\n'
+        '  profiling_config: {pprof_config: auto}\n'
+        f'  static_configs: [{{targets: ["{c.address}"]}}]\n',
+    ).ready()
 
     def types():
         return {t['labels']['__name__']: t['health'] for t in e.targets()}
+
     wait_until('types', 20, lambda: types() == {'index': 'up', 'heap': 'up', "a+b'c": 'up'})
     odd, heap = e.range('{job="auto"}')
     assert (odd['labels']['__name__'], heap['labels']['__name__']) == ("a+b'c", 'heap')
@@ -448,8 +507,9 @@ def auto_profile_types_follow_the_profile_list(d):
     wait_until('one more', 20, lambda: types().get('fresh') == 'up')
     for page, why in ((b'500', '500 Internal Server Error'), (b'<p>log in', 'the page links no profiles')):
         broken[:] = [page]
-        wait_until(why, 20, lambda: [1 for t in e.targets() if t['labels']['__name__'] == 'index'
-                                     and why in t['lastError']])
+        wait_until(
+            why, 20, lambda: [1 for t in e.targets() if t['labels']['__name__'] == 'index' and why in t['lastError']]
+        )
         assert set(types()) == {'index', 'heap', "a+b'c", 'fresh'}, 'the others go on'
     broken.clear()
     names[:] = ['heap']
@@ -490,13 +550,20 @@ def check_relabel_shows_each_rule(d):
     assert 'rule 5, drop at' in out.stdout and 'the target is dropped' in out.stdout
     out = run('check', 'relabel', f'{d}/c.yaml', 'shard', '{__address__="h1:1"}')
     assert '+ __tmp_hash="' in out.stdout, out.stdout
-    out = run('check', 'relabel', f'{d}/c.yaml', 'blackbox', '{__address__="x"}',
-              '--type=profile')
+    out = run('check', 'relabel', f'{d}/c.yaml', 'blackbox', '{__address__="x"}', '--type=profile')
     assert 'target: profile{instance="x",job="blackbox"}' in out.stdout, out.stdout
-    assert ('url http://127.0.0.1:9115/debug/pprof/profile?debug=true&module=http_2xx&module=second'
-            '&seconds=10&target=x\n  interval 15000 ms, timeout 20000 ms') in out.stdout, out.stdout
-    for arguments in (('none',), ('shard', '{a=~"b"}'), ('shard', 'x{'), ('files',),
-                      ('shard', 'h1:1'), ('shard', '--type=none')):
+    assert (
+        'url http://127.0.0.1:9115/debug/pprof/profile?debug=true&module=http_2xx&module=second'
+        '&seconds=10&target=x\n  interval 15000 ms, timeout 20000 ms'
+    ) in out.stdout, out.stdout
+    for arguments in (
+        ('none',),
+        ('shard', '{a=~"b"}'),
+        ('shard', 'x{'),
+        ('files',),
+        ('shard', 'h1:1'),
+        ('shard', '--type=none'),
+    ):
         out = run('check', 'relabel', f'{d}/c.yaml', *arguments)
         assert out.returncode == 1 and out.stderr, arguments
 
@@ -504,15 +571,22 @@ def check_relabel_shows_each_rule(d):
 @suite.test
 def check_config_reads_referenced_files(d):
     write(f'{d}/bad.json', '[{"targets": "h:1"}]')
-    write(f'{d}/c.yaml', 'scrape_configs:\n- job_name: a\n  metrics_path: /m\n'
-          '  basic_auth: {username: u, password_file: none}\n'
-          '  file_sd_configs: [{files: [none/*.json, bad.json]}]\n')
+    write(
+        f'{d}/c.yaml',
+        'scrape_configs:\n- job_name: a\n  metrics_path: /m\n'
+        '  basic_auth: {username: u, password_file: none}\n'
+        '  file_sd_configs: [{files: [none/*.json, bad.json]}]\n',
+    )
     piped = run('check', 'config', '/dev/stdin', input='scrape_configs: [{job_name: a}]')
     assert piped.returncode == 0 and '1 jobs, no errors' in piped.stdout, piped.stderr
     out = run('check', 'config', f'{d}/c.yaml')
     assert out.returncode == 0 and '1 jobs, no errors' in out.stdout, out.stderr
-    for why in ('c.yaml:3:3: warning: metrics_path is ignored', 'none: No such file or directory',
-                'warning: file_sd_configs in line 5: no file matches', 'bad.json: targets must be a list'):
+    for why in (
+        'c.yaml:3:3: warning: metrics_path is ignored',
+        'none: No such file or directory',
+        'warning: file_sd_configs in line 5: no file matches',
+        'bad.json: targets must be a list',
+    ):
         assert why in out.stderr, (why, out.stderr)
 
 
@@ -523,19 +597,28 @@ def the_api_shows_which_discoveries_fail(d):
     sd = Server(lambda r: send(r, b'[{"targets": ["h:1"]}]', status=answers['status'], Content_Type='application/json'))
     write(f'{d}/a.json', '[{"targets": ["h:2"]}]')
     write(f'{d}/b.json', 'x')
-    e = Everprof(d, 'scrape_configs:\n- job_name: mixed\n  scrape_interval: 1d\n'
-                 f'  http_sd_configs: [{{url: "http://u:geheim@{sd.address}/", refresh_interval: 100ms}}]\n'
-                 '  file_sd_configs:\n  - files: [a.json, b.json]\n'
-                 '- job_name: plain\n  static_configs: [{targets: []}]\n').ready()
+    e = Everprof(
+        d,
+        'scrape_configs:\n- job_name: mixed\n  scrape_interval: 1d\n'
+        f'  http_sd_configs: [{{url: "http://u:geheim@{sd.address}/", refresh_interval: 100ms}}]\n'
+        '  file_sd_configs:\n  - files: [a.json, b.json]\n'
+        '- job_name: plain\n  static_configs: [{targets: []}]\n',
+    ).ready()
 
     def shown():
         text = e.get('/api/v1/targets?state=active').body.decode()
         assert 'geheim' not in text
         return {x['discovery']: x for x in json.loads(text)['data']['discoveries']}
+
     wait_until('both have answered', 20, lambda: [x['health'] for x in shown().values()] == ['up', 'down'])
     http, files = shown()['http_sd_configs'], shown()['file_sd_configs']
     assert (http['scrapePool'], http['configLine'], http['targets'], http['source'], http['lastError']) == (
-        'mixed', 4, 1, '', ''), http
+        'mixed',
+        4,
+        1,
+        '',
+        '',
+    ), http
     assert (files['configLine'], files['targets'], files['source']) == (6, 1, f'{d}/b.json'), files
     assert 'b.json:1:1: invalid token' in files['lastError'] and files['lastErrorTime'] > '2020', files
     answers['status'] = 503
@@ -553,19 +636,23 @@ def expanding_discovery_responses_are_limited(d):
     sd = Server(lambda r: send(r, answers['body'], Content_Type='application/json'))
 
     def group(targets, labels):
-        return json.dumps([{'targets': [f'h{i}:1' for i in range(targets)],
-                            'labels': labels}]).encode()
+        return json.dumps([{'targets': [f'h{i}:1' for i in range(targets)], 'labels': labels}]).encode()
+
     answers['body'] = group(1, {})
-    e = Everprof(d, 'scrape_configs:\n- job_name: sd\n  scrape_interval: 1d\n'
-                 f'  http_sd_configs: [{{url: "http://{sd.address}/", refresh_interval: 100ms}}]\n'
-                 ).ready()
+    e = Everprof(
+        d,
+        'scrape_configs:\n- job_name: sd\n  scrape_interval: 1d\n'
+        f'  http_sd_configs: [{{url: "http://{sd.address}/", refresh_interval: 100ms}}]\n',
+    ).ready()
     wait_until('targets', 10, lambda: len(e.targets()) == 7)
     before = e.memory()
-    for body, why in ((group(1, {f'l{i}': 'x' for i in range(100000)}), 'more than 500 labels'),
-                      (group(100000, {f'l{i}': 'x' for i in range(100)}), 'the labels of all its targets together exceed'),
-                      (group(50000, {'l': 'x' * 60000}), 'the labels of all its targets together exceed'),
-                      (group(1, {'l': 'x' * 70000}), 'value is longer than 65536 bytes'),
-                      (b'[' + b'{},' * 3000000 + b'{}]', 'too many values')):
+    for body, why in (
+        (group(1, {f'l{i}': 'x' for i in range(100000)}), 'more than 500 labels'),
+        (group(100000, {f'l{i}': 'x' for i in range(100)}), 'the labels of all its targets together exceed'),
+        (group(50000, {'l': 'x' * 60000}), 'the labels of all its targets together exceed'),
+        (group(1, {'l': 'x' * 70000}), 'value is longer than 65536 bytes'),
+        (b'[' + b'{},' * 3000000 + b'{}]', 'too many values'),
+    ):
         answers['body'] = body
         wait_until(why, 30, lambda: why in e.text())
         assert len(e.targets()) == 7, why
@@ -573,7 +660,8 @@ def expanding_discovery_responses_are_limited(d):
     answers['body'] = group(1, {'__param_x': 'y' * 20000})
     wait_until('dropped', 30, lambda: e.targets() == [])
     assert {t['reason'] for t in e.get('/api/v1/targets').data()['droppedTargets']} == {
-        "the target's URL is longer than 16384 bytes"}
+        "the target's URL is longer than 16384 bytes"
+    }
     # Within the bounds of a file, but for every type.
     answers['body'] = group(1000, {'l': 'x' * 60000})
     wait_until('refused', 60, lambda: 'take more than 256 MB' in e.text())
@@ -594,8 +682,7 @@ def unreadable_folder_keeps_its_targets(d):
     os.mkdir(f'{d}/now')
     os.symlink('now', f'{d}/targets')
     write(f'{d}/now/t.json', '[{"targets": ["h:1"]}]')
-    e = Everprof(d, jobs(('a', 'file_sd_configs: [{files: ["targets/*.json"], '
-                          'refresh_interval: 200ms}]'))).ready()
+    e = Everprof(d, jobs(('a', 'file_sd_configs: [{files: ["targets/*.json"], ' 'refresh_interval: 200ms}]'))).ready()
     wait_until('targets', 10, lambda: len(e.targets()) == 1)
     os.symlink('targets', f'{d}/loop')
     os.replace(f'{d}/loop', f'{d}/targets')

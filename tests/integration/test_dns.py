@@ -26,7 +26,9 @@ cname=alias.corp.example,web1.corp.example
 mx-host=corp.example,mail.corp.example,10
 dns-rr=zone.example,2,036e733104636f7270076578616d706c6500
 dns-rr=zone.example,2,026e73076578616d706c6500
-''' + ''.join(f'host-record=big.corp.example,10.0.{i}.1\n' for i in range(120))
+''' + ''.join(
+    f'host-record=big.corp.example,10.0.{i}.1\n' for i in range(120)
+)
 LATER = '''
 local=/#/
 srv-host=_app._tcp.corp.example,web3.corp.example,8080,10,5
@@ -47,14 +49,29 @@ def names(kind, port, *names):
 
 class Dnsmasq(Process):
     """Answers above 512 bytes are truncated, so that they need TCP."""
+
     def __init__(self, d, records, address='127.0.0.1'):
         path = f'{d}/dnsmasq{address}.conf'
         with open(path, 'w') as f:
             f.write(records)
-        super().__init__([DNSMASQ, '--keep-in-foreground', f'--conf-file={path}', '--no-resolv', '--no-hosts',
-                          '--no-daemon', f'--listen-address={address}', '--bind-interfaces', '--port=53',
-                          '--edns-packet-max=512', '--cache-size=0', '--log-queries', '--user=root'],
-                         f'{d}/dnsmasq{address}.log')
+        super().__init__(
+            [
+                DNSMASQ,
+                '--keep-in-foreground',
+                f'--conf-file={path}',
+                '--no-resolv',
+                '--no-hosts',
+                '--no-daemon',
+                f'--listen-address={address}',
+                '--bind-interfaces',
+                '--port=53',
+                '--edns-packet-max=512',
+                '--cache-size=0',
+                '--log-queries',
+                '--user=root',
+            ],
+            f'{d}/dnsmasq{address}.log',
+        )
 
 
 def begin(d, jobs):
@@ -94,6 +111,7 @@ def ns_records_are_targets(d):
 
     def found():
         return {dict(l)['__address__']: dict(l) for _, l in discovered(e.get('/api/v1/targets').data(), ['ns'])}
+
     wait_until('name servers', 20, found)
     assert set(found()) == {'ns1.corp.example:53', 'ns.example:53'}, found()
     labels = found()['ns.example:53']
@@ -109,6 +127,7 @@ def targets_stay_while_name_servers_are_away(d):
 
     def targets():
         return len(discovered(e.get('/api/v1/targets').data(), ['srv', 'a']))
+
     wait_until('targets', 20, lambda: targets() == 4)
     dns.stop()
     wait_until('failures', 60, lambda: e.metric('everprof_discovery_failures_total', '{discovery="dns"}') > 1)

@@ -109,19 +109,29 @@ void library_resolve(void (*f)(void)) { hook = f; library_function(); library_wo
 def build(folder):
     flags = ['-O2', '-fomit-frame-pointer', '-fno-optimize-sibling-calls']
     subprocess.run(['gcc', *flags, '-o', f'{folder}/stacks', f'{HERE}/stacks.c'], check=True)
-    subprocess.run(['gcc', *flags, '-g', '-fno-asynchronous-unwind-tables', '-o', f'{folder}/debug_frame', f'{HERE}/stacks.c'],
-                   check=True)
-    subprocess.run(['gcc', *flags, '-static', '-w', '-o', f'{folder}/static', f'{HERE}/stacks.c'], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(
+        ['gcc', *flags, '-g', '-fno-asynchronous-unwind-tables', '-o', f'{folder}/debug_frame', f'{HERE}/stacks.c'],
+        check=True,
+    )
+    subprocess.run(
+        ['gcc', *flags, '-static', '-w', '-o', f'{folder}/static', f'{HERE}/stacks.c'],
+        check=True,
+        stderr=subprocess.DEVNULL,
+    )
     subprocess.run(['g++', *flags, '-o', f'{folder}/throws', f'{HERE}/throws.cc'], check=True)
     with open(f'{folder}/library.c', 'w') as f:
         f.write(LIBRARY)
-    subprocess.run(['gcc', *flags, '-shared', '-fPIC', '-Wl,-z,lazy', '-o', f'{folder}/library.so', f'{folder}/library.c'], check=True)
+    subprocess.run(
+        ['gcc', *flags, '-shared', '-fPIC', '-Wl,-z,lazy', '-o', f'{folder}/library.so', f'{folder}/library.c'],
+        check=True,
+    )
 
 
 def folded(path):
     """{stack: samples} of a profile, the outermost function first."""
-    text = subprocess.run([EVERPROF, 'report', 'folded', '--sample_index=samples', path],
-                          capture_output=True, text=True, check=True).stdout
+    text = subprocess.run(
+        [EVERPROF, 'report', 'folded', '--sample_index=samples', path], capture_output=True, text=True, check=True
+    ).stdout
     stacks = {}
     for line in text.splitlines():
         stack, _, count = line.rpartition(' ')
@@ -131,8 +141,13 @@ def folded(path):
 
 def record(folder, *arguments):
     path = f'{folder}/profile.pb.gz'
-    run = subprocess.run([EVERPROF, 'record', '--frequency=199', f'--output={path}', *arguments],
-                         capture_output=True, text=True, check=False, cwd=folder)
+    run = subprocess.run(
+        [EVERPROF, 'record', '--frequency=199', f'--output={path}', *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+    )
     assert run.returncode == 0, run.stderr
     return folded(path)
 
@@ -163,7 +178,9 @@ def check(title, stacks, pattern, at_least=0.99):
     total = sum(stacks.values())
     whole = share(stacks, lambda s: not s.startswith(ENDS))
     order = share(stacks, re.compile(pattern).search)
-    print(f'{title}: {total} samples, {100 * whole:.1f} % whole, {100 * order:.1f} % with the order of calls', flush=True)
+    print(
+        f'{title}: {total} samples, {100 * whole:.1f} % whole, {100 * order:.1f} % with the order of calls', flush=True
+    )
     if whole < at_least or order < at_least - 0.01:
         for stack, n in sorted(stacks.items(), key=lambda x: -x[1])[:8]:
             print('   ', n, stack)
@@ -188,22 +205,28 @@ def check_programs(folder):
     start = r'^_start;__libc_start_main[^;]*;[^;]+;main;'
     sort = r'[^;]*qsort_r;([^;]+;){0,3}compare;'
     for way, pattern in [
-            ('recursion', start + 'burn_recursion;(' + sort + ')+burn_cpu'),
-            ('system_calls', start + 'burn_system_calls'),
-            ('vdso', start + 'burn_clock'),
-            ('plt', start + 'burn_plt'),
-            ('signal', start + r'burn_signal;\S+;on_signal;burn_cpu'),
-            ('dlopen', start + 'burn_library;library_call;burn_cpu'),
-            # The registers of ld.so's function between the two are known by what it calls only.
-            ('resolver', start + r'burn_library;library_resolve;[^;]+;([^;]+;){0,3}(resolve|library_function);burn_cpu'),
-            ('thread', r'^[^;]+;[^;]+;thread_main;burn_cpu')]:
+        ('recursion', start + 'burn_recursion;(' + sort + ')+burn_cpu'),
+        ('system_calls', start + 'burn_system_calls'),
+        ('vdso', start + 'burn_clock'),
+        ('plt', start + 'burn_plt'),
+        ('signal', start + r'burn_signal;\S+;on_signal;burn_cpu'),
+        ('dlopen', start + 'burn_library;library_call;burn_cpu'),
+        # The registers of ld.so's function between the two are known by what it calls only.
+        ('resolver', start + r'burn_library;library_resolve;[^;]+;([^;]+;){0,3}(resolve|library_function);burn_cpu'),
+        ('thread', r'^[^;]+;[^;]+;thread_main;burn_cpu'),
+    ]:
         check(way, record_running(folder, [f'{folder}/stacks', way, '600', f'{folder}/library.so']), pattern)
     # Functions that are returned to, and were not called: local symbols of libc, which the static program has.
-    for way, pattern in [('signal', r';burn_signal;\S+;__restore_rt;on_signal;burn_cpu'),
-                         ('fiber', '^__start_context;fiber_main;burn_cpu')]:
+    for way, pattern in [
+        ('signal', r';burn_signal;\S+;__restore_rt;on_signal;burn_cpu'),
+        ('fiber', '^__start_context;fiber_main;burn_cpu'),
+    ]:
         check(f'static, {way}', record_running(folder, [f'{folder}/static', way, '600']), pattern)
-    check('debug_frame', record_running(folder, [f'{folder}/debug_frame', 'recursion', '600']),
-          start + 'burn_recursion;(' + sort + ')+burn_cpu')
+    check(
+        'debug_frame',
+        record_running(folder, [f'{folder}/debug_frame', 'recursion', '600']),
+        start + 'burn_recursion;(' + sort + ')+burn_cpu',
+    )
     check_exceptions(record_running(folder, [f'{folder}/throws', '600']), start + 'burn_exceptions;')
     # Children live for some milliseconds; they have the tables of their parent. At their end, the kernel has freed
     # their memory already.
@@ -230,9 +253,11 @@ def check_interpreters(folder):
     stacks = record_running(folder, [go_program(folder, 'cgo_program', CGO, '-ldflags=-s -w')])
     check('go with cgo', stacks, start + runtime, 0.97)
     # Until Go 1.20, runtime.asmcgocall has no frame pointer, and hides its caller.
-    for function in [r'main._Cfunc_c_call;(runtime.cgocall;)?runtime.asmcgocall.*;crosscall2;.*goCallback;main.inCallback',
-                     r'main._Cfunc_c_work;(runtime.cgocall;)?runtime.asmcgocall[^;]*;[^;]+',
-                     r'main.inHash;crypto/sha256.Sum256;']:
+    for function in [
+        r'main._Cfunc_c_call;(runtime.cgocall;)?runtime.asmcgocall.*;crosscall2;.*goCallback;main.inCallback',
+        r'main._Cfunc_c_work;(runtime.cgocall;)?runtime.asmcgocall[^;]*;[^;]+',
+        r'main.inHash;crypto/sha256.Sum256;',
+    ]:
         assert share(stacks, re.compile(start + function).search) > 0.02, (function, stacks)
 
 
@@ -240,14 +265,24 @@ def go_program(folder, name, source, *flags):
     """Builds a program of Go; returns its path."""
     with open(f'{folder}/{name}.go', 'w') as f:
         f.write(source)
-    subprocess.run(['go', 'build', *flags, '-o', f'{folder}/{name}', f'{folder}/{name}.go'], check=True,
-                   env={**os.environ, 'GO111MODULE': 'off', 'GOFLAGS': '', 'GOCACHE': f'{folder}/cache', 'GOTOOLCHAIN': 'local',
-                        'CGO_ENABLED': '1'})
+    subprocess.run(
+        ['go', 'build', *flags, '-o', f'{folder}/{name}', f'{folder}/{name}.go'],
+        check=True,
+        env={
+            **os.environ,
+            'GO111MODULE': 'off',
+            'GOFLAGS': '',
+            'GOCACHE': f'{folder}/cache',
+            'GOTOOLCHAIN': 'local',
+            'CGO_ENABLED': '1',
+        },
+    )
     return f'{folder}/{name}'
 
 
 def check_record(folder):
     """Exit codes, flame graphs, bad usage."""
+
     def run(*args):
         return subprocess.run([EVERPROF, 'record', *args], capture_output=True, text=True, check=False, cwd=folder)
 
@@ -266,19 +301,46 @@ def check_record(folder):
     assert done.returncode == 0 and 'wrote /dev/null: ' in done.stderr, done
     if os.geteuid() == 0 and shutil.which('setpriv'):
         two = '-all,+bpf,+perfmon'
-        done = subprocess.run(['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', f'--inh-caps={two}',
-                               f'--ambient-caps={two}', EVERPROF, 'record', '-d', '1s', '-o', '-'],
-                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(
+            [
+                'setpriv',
+                '--reuid=65534',
+                '--regid=65534',
+                '--clear-groups',
+                f'--inh-caps={two}',
+                f'--ambient-caps={two}',
+                EVERPROF,
+                'record',
+                '-d',
+                '1s',
+                '-o',
+                '-',
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
         assert 'CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH' in done.stderr and 'kernel.kptr_restrict' in done.stderr, done
-    for args, message in [(['-F', '0'], '--frequency: expected 1 to 999'), (['-p', '999999999'], 'there is no process'),
-                          (['-p', '1', '--', 'true'], 'cannot be combined'), (['-d', 'x'], '--duration')]:
+    for args, message in [
+        (['-F', '0'], '--frequency: expected 1 to 999'),
+        (['-p', '999999999'], 'there is no process'),
+        (['-p', '1', '--', 'true'], 'cannot be combined'),
+        (['-d', 'x'], '--duration'),
+    ]:
         done = run(*args)
         assert done.returncode in (1, 2) and message in done.stderr, (args, done)
     if shutil.which('unshare'):
-        done = subprocess.run(['unshare', '--pid', '--fork', EVERPROF, 'record', '-d', '1s'], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ['unshare', '--pid', '--fork', EVERPROF, 'record', '-d', '1s'], capture_output=True, text=True, check=False
+        )
         assert done.returncode == 1 and 'PID namespace' in done.stderr, done
-        done = subprocess.run(['unshare', '--mount', 'sh', '-c', 'mount -t tmpfs tmpfs /proc && exec "$0" record -d 1s', EVERPROF],
-                              capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ['unshare', '--mount', 'sh', '-c', 'mount -t tmpfs tmpfs /proc && exec "$0" record -d 1s', EVERPROF],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if done.stderr.startswith('unshare:'):  # as in a chroot
             print('SKIPPED: no namespace of mounts:', done.stderr)
         else:  # a sanitizer cannot do without /proc
@@ -288,17 +350,37 @@ def check_record(folder):
     target.kill()
     target.wait()
     assert done.returncode == 0, done
-    text = subprocess.run([EVERPROF, 'report', 'top', f'{folder}/p.pb.gz'], capture_output=True, text=True, check=True).stdout
+    text = subprocess.run(
+        [EVERPROF, 'report', 'top', f'{folder}/p.pb.gz'], capture_output=True, text=True, check=True
+    ).stdout
     assert 'File: stacks' in text and 'burn_recursion' in text, text
     # The mappings of a program are not known in its first milliseconds.
-    done = run('-F', '999', '-o', 'p.pb.gz', '--', 'sh', '-c', 'i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i+1)); done')
+    done = run(
+        '-F', '999', '-o', 'p.pb.gz', '--', 'sh', '-c', 'i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i+1)); done'
+    )
     starting = share(folded(f'{folder}/p.pb.gz'), lambda s: s.startswith('[starting]'))
-    assert re.search(r', [\d.]+ % in the first 3 ms of a program', done.stderr) and starting > 0.02, (done.stderr, starting)
+    assert re.search(r', [\d.]+ % in the first 3 ms of a program', done.stderr) and starting > 0.02, (
+        done.stderr,
+        starting,
+    )
     # Without call frame information, nobody knows whether callers are missing.
-    subprocess.run(['gcc', '-O1', '-fno-omit-frame-pointer', '-fno-asynchronous-unwind-tables', '-o', f'{folder}/pointers',
-                    f'{HERE}/stacks.c'], check=True)
+    subprocess.run(
+        [
+            'gcc',
+            '-O1',
+            '-fno-omit-frame-pointer',
+            '-fno-asynchronous-unwind-tables',
+            '-o',
+            f'{folder}/pointers',
+            f'{HERE}/stacks.c',
+        ],
+        check=True,
+    )
     done = run('-F', '199', '-o', 'p.pb.gz', '--', f'{folder}/pointers', 'recursion', '3')
-    shares = re.search(r'samples, ([\d.]+) % of them with the whole stack, ([\d.]+) % with callers found by frame pointers', done.stderr)
+    shares = re.search(
+        r'samples, ([\d.]+) % of them with the whole stack, ([\d.]+) % with callers found by frame pointers',
+        done.stderr,
+    )
     assert shares and float(shares[1]) < 10 and float(shares[2]) > 85, done.stderr
 
 
@@ -308,23 +390,54 @@ def check_limits(folder):
         return
     said = ''
     for files in range(20, 1000, 2):
-        done = subprocess.run(['prlimit', f'--nofile={files}:{files}', EVERPROF, 'record', '-o', f'{folder}/few.pb.gz', '--',
-                               f'{folder}/stacks', 'recursion', '1'],
-                              capture_output=True, text=True, check=False, timeout=20 * harness.SLOW)
+        done = subprocess.run(
+            [
+                'prlimit',
+                f'--nofile={files}:{files}',
+                EVERPROF,
+                'record',
+                '-o',
+                f'{folder}/few.pb.gz',
+                '--',
+                f'{folder}/stacks',
+                'recursion',
+                '1',
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=20 * harness.SLOW,
+        )
         said += done.stderr
         if done.returncode == 0:
             break
     assert 'cannot open a perf event: Too many open files' in said and 'wrote ' in said, said
-    done = subprocess.run(['prlimit', '--nofile=256:4096', EVERPROF, 'record', '-o', f'{folder}/few.pb.gz', '--',
-                           'sh', '-c', 'ulimit -n; exec sleep 0.1'],
-                          capture_output=True, text=True, check=False, timeout=20 * harness.SLOW)
+    done = subprocess.run(
+        [
+            'prlimit',
+            '--nofile=256:4096',
+            EVERPROF,
+            'record',
+            '-o',
+            f'{folder}/few.pb.gz',
+            '--',
+            'sh',
+            '-c',
+            'ulimit -n; exec sleep 0.1',
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=20 * harness.SLOW,
+    )
     assert done.stdout.split()[0] == '256', done
 
 
 def waits(path):
     """{stack: nanoseconds} of an off-CPU profile, the outermost function first."""
-    text = subprocess.run([EVERPROF, 'report', 'folded', '--sample_index=wallclock', path],
-                          capture_output=True, text=True, check=True).stdout
+    text = subprocess.run(
+        [EVERPROF, 'report', 'folded', '--sample_index=wallclock', path], capture_output=True, text=True, check=True
+    ).stdout
     return {line.rpartition(' ')[0]: int(line.rpartition(' ')[2]) for line in text.splitlines()}
 
 
@@ -332,21 +445,42 @@ def check_waits(folder):
     """Where threads wait, for how long, and the labels that are asked for."""
     path = f'{folder}/waits.pb.gz'
     began = time.monotonic()
-    done = subprocess.run([EVERPROF, 'record', '--off-cpu=1', '--sample-labels=thread,tid', f'--output={path}',
-                           '--', f'{folder}/stacks', 'sleep', '2'], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [
+            EVERPROF,
+            'record',
+            '--off-cpu=1',
+            '--sample-labels=thread,tid',
+            f'--output={path}',
+            '--',
+            f'{folder}/stacks',
+            'sleep',
+            '2',
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     took = (time.monotonic() - began) * 1e9
     assert done.returncode == 0 and 'waits of threads' in done.stderr, done
     stacks = waits(path)
-    slept = sum(ns for stack, ns in stacks.items()
-                if re.search('main;sleep_often;.*nanosleep.*;schedule;__schedule$', stack))
+    slept = sum(
+        ns for stack, ns in stacks.items() if re.search('main;sleep_often;.*nanosleep.*;schedule;__schedule$', stack)
+    )
     print(f'waits: {slept / 1e9:.2f} s in sleep_often, {sum(stacks.values()) / 1e9:.2f} s in all')
     # Between sleeps, the program may wait for a CPU; it runs for one to two seconds.
     assert 0.5e9 < slept < took, stacks
     traces = subprocess.run([EVERPROF, 'report', 'traces', path], capture_output=True, text=True, check=True).stdout
-    assert re.search(r'thread: +stacks', traces) and re.search(r'tid: +\d+', traces) and 'comm:' not in traces, traces[:500]
+    assert re.search(r'thread: +stacks', traces) and re.search(r'tid: +\d+', traces) and 'comm:' not in traces, traces[
+        :500
+    ]
     # Threads that have ended do not wait, however long the profile is.
-    done = subprocess.run([EVERPROF, 'record', '--off-cpu=1', f'--output={path}', '--', f'{folder}/stacks', 'sleeps', '3'],
-                          capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [EVERPROF, 'record', '--off-cpu=1', f'--output={path}', '--', f'{folder}/stacks', 'sleeps', '3'],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done
     slept = sum(ns for stack, ns in waits(path).items() if 'nanosleep' in stack)
     true = int(done.stdout.split()[1])
@@ -360,8 +494,10 @@ def check_waits(folder):
 def check_debug_link(folder):
     """A program without a build ID links to its debug file, which its checksum identifies."""
     path = f'{folder}/linked'
-    subprocess.run(['gcc', '-g', '-O2', '-fno-optimize-sibling-calls', '-Wl,--build-id=none', '-o', path, f'{HERE}/stacks.c'],
-                   check=True)
+    subprocess.run(
+        ['gcc', '-g', '-O2', '-fno-optimize-sibling-calls', '-Wl,--build-id=none', '-o', path, f'{HERE}/stacks.c'],
+        check=True,
+    )
     subprocess.run(['objcopy', '--only-keep-debug', path, f'{path}.debug'], check=True, cwd=folder)
     subprocess.run(['strip', path], check=True)
     subprocess.run(['objcopy', f'--add-gnu-debuglink={path}.debug', path], check=True)
@@ -399,21 +535,44 @@ ebpf:
     with subprocess.Popen([f'{folder}/{exe}', 'recursion', '600']) as child:
         harness.wait_until('samples of the program', 300, lambda: server.ebpf_samples()['complete'] > 150, 0.1)
         child.kill()
-    harness.wait_until('profiles are stored', 60, lambda: server.get(
-        '/api/v1/series', **{'match[]': 'process_cpu{job="ebpf"}'}).data(), 0.1)
+    harness.wait_until(
+        'profiles are stored',
+        60,
+        lambda: server.get('/api/v1/series', **{'match[]': 'process_cpu{job="ebpf"}'}).data(),
+        0.1,
+    )
     series = server.get('/api/v1/series', **{'match[]': 'process_cpu{job="ebpf"}'}).data()
     assert len(series) == 1, series
     subprocess.run([f'{folder}/{exe}', 'sleep', '2'], check=True)
-    harness.wait_until('waits are stored', 60, lambda: server.get(
-        '/api/v1/series', **{'match[]': f'process_off_cpu{{exe="{exe}"}}'}).data(), 0.1)
+    harness.wait_until(
+        'waits are stored',
+        60,
+        lambda: server.get('/api/v1/series', **{'match[]': f'process_off_cpu{{exe="{exe}"}}'}).data(),
+        0.1,
+    )
     assert server.metric('everprof_ebpf_off_cpu_samples_total') > 50
-    top = server.get('/api/v1/query', mode='merge', query=f'process_off_cpu{{exe="{exe}"}}', to='now', report='top',
-                     sample_index='wallclock', cum='true', **{'from': 'now-1m'}).data()
+    top = server.get(
+        '/api/v1/query',
+        mode='merge',
+        query=f'process_off_cpu{{exe="{exe}"}}',
+        to='now',
+        report='top',
+        sample_index='wallclock',
+        cum='true',
+        **{'from': 'now-1m'},
+    ).data()
     assert any(r['name'] == 'sleep_often' and r['cum'] > 0.1e9 for r in top['rows']), top['rows'][:5]
     assert series[0]['__name__'] == 'process_cpu' and series[0]['exe'] == exe, series
     assert series[0]['node'] == 'test-node' and series[0]['comm'] == exe, series
-    top = server.get('/api/v1/query', mode='merge', query=f'process_cpu{{exe="{exe}"}}', to='now', report='top', sample_index='cpu',
-                     **{'from': 'now-1m'}).data()
+    top = server.get(
+        '/api/v1/query',
+        mode='merge',
+        query=f'process_cpu{{exe="{exe}"}}',
+        to='now',
+        report='top',
+        sample_index='cpu',
+        **{'from': 'now-1m'},
+    ).data()
     burn = {r['name']: r for r in top['rows']}
     assert burn['burn_cpu']['flat'] > 0.9 * top['total'], top['rows'][:3]
     # On a busy machine, some samples come before the unwind table was read; they are not counted as whole.
@@ -443,8 +602,15 @@ def check_heartbeats(folder):
     server = harness.Everprof(f'{folder}/heartbeats', config).ready()
 
     def rates():
-        data = server.get('/api/v1/query_range', query=f'process_cpu{{exe="{exe}",node="beats"}}', to='now', step='1s', rate='1',
-                          group_by='node', **{'from': 'now-10m'}).data()
+        data = server.get(
+            '/api/v1/query_range',
+            query=f'process_cpu{{exe="{exe}",node="beats"}}',
+            to='now',
+            step='1s',
+            rate='1',
+            group_by='node',
+            **{'from': 'now-10m'},
+        ).data()
         return [v for v in data[0]['totals']['cpu/nanoseconds'] if v is not None] if data else []
 
     with subprocess.Popen([f'{folder}/{exe}', 'recursion', '600']) as child:
@@ -457,8 +623,12 @@ def check_heartbeats(folder):
     profiles = totals_of(server, 'process_cpu{node="beats"}', 'samples/count')
     assert beats and all(profiles.get(ms, 0) <= n for ms, n in beats.items()), (beats, profiles)
     missing = sum(n - profiles.get(ms, 0) for ms, n in beats.items())
-    harness.wait_until(f'{missing} samples are counted as lost', 10, lambda: missing <= sum(
-        n for outcome, n in server.ebpf_samples().items() if outcome.startswith('lost')), 0.2)
+    harness.wait_until(
+        f'{missing} samples are counted as lost',
+        10,
+        lambda: missing <= sum(n for outcome, n in server.ebpf_samples().items() if outcome.startswith('lost')),
+        0.2,
+    )
     kernel = totals_of(server, 'node_cpu{job="ebpf"}', 'kernel/nanoseconds')
     assert sum(kernel.values()) > 0, kernel
     series = server.get('/api/v1/query_range', query='{job="ebpf"}', to='now', **{'from': 'now-10m'}).data()
@@ -488,10 +658,21 @@ ebpf:
             harness.wait_until('samples of it', 60, lambda: server.ebpf_samples()['complete'] > before + 30, 0.05)
             os.unlink(path)
             child.kill()
-    harness.wait_until('profiles', 60, lambda: len(server.get(
-        '/api/v1/series', **{'match[]': 'process_cpu{exe=~"gone.*"}'}).data()) == 5, 0.1)
-    top = server.get('/api/v1/query', mode='merge', query='process_cpu{exe=~"gone.*"}', to='now', report='top',
-                     sample_index='cpu', **{'from': 'now-5m'}).data()
+    harness.wait_until(
+        'profiles',
+        60,
+        lambda: len(server.get('/api/v1/series', **{'match[]': 'process_cpu{exe=~"gone.*"}'}).data()) == 5,
+        0.1,
+    )
+    top = server.get(
+        '/api/v1/query',
+        mode='merge',
+        query='process_cpu{exe=~"gone.*"}',
+        to='now',
+        report='top',
+        sample_index='cpu',
+        **{'from': 'now-5m'},
+    ).data()
     burn = {r['name']: r for r in top['rows']}
     assert burn['burn_cpu']['flat'] > 0.9 * top['total'], top['rows'][:5]
     server.finish()
@@ -511,11 +692,21 @@ def check_blocked_programs(folder):
         harness.wait_until('all programs wait', 60, lambda: silent.waiting == 20)
         exe = f'beside{os.getpid()}'
         shutil.copy(f'{folder}/stacks', f'{folder}/{exe}')
-        server = harness.Everprof(f'{folder}/blocked', 'ebpf: {enabled: true, sampling_frequency: 99, interval: 1s}\n').ready()
+        server = harness.Everprof(
+            f'{folder}/blocked', 'ebpf: {enabled: true, sampling_frequency: 99, interval: 1s}\n'
+        ).ready()
         harness.wait_until('samples are taken', 60, lambda: server.metric('everprof_ebpf_up') == 1, 0.1)
         with subprocess.Popen([f'{folder}/{exe}', 'recursion', '600']) as child:
-            query = {'mode': 'merge', 'query': f'process_cpu{{exe="{exe}"}}', 'from': 'now-5m', 'to': 'now', 'report': 'folded'}
-            harness.wait_until('its profiles', 60, lambda: b';burn_recursion;' in server.get('/api/v1/query', **query).body, 0.2)
+            query = {
+                'mode': 'merge',
+                'query': f'process_cpu{{exe="{exe}"}}',
+                'from': 'now-5m',
+                'to': 'now',
+                'report': 'folded',
+            }
+            harness.wait_until(
+                'its profiles', 60, lambda: b';burn_recursion;' in server.get('/api/v1/query', **query).body, 0.2
+            )
             child.kill()
         server.finish()
     finally:
@@ -527,8 +718,10 @@ def check_blocked_programs(folder):
 
 def check_failed_start(folder):
     """A collector that could not start is started by the next reload, with the same configuration."""
+
     def reload():
         return server.get('/-/reload', data=b'').status
+
     server = harness.Everprof(f'{folder}/failed', '', ['--web.enable-lifecycle']).ready()
     with open(f'{folder}/failed/everprof.yaml', 'w', encoding='utf-8') as f:
         f.write('ebpf: {enabled: true}\n')
@@ -567,10 +760,14 @@ def check_containers(folder):
     exe = f'contained{os.getpid()}'
     os.link(f'{folder}/stacks', f'{folder}/{exe}')
     containers = []
-    paths = {'/version': lambda: {'ApiVersion': '1.41'}, '/v1.41/networks': lambda: [{'Id': 'n1', 'Name': 'host'}],
-             '/v1.41/containers/json': lambda: containers}
-    docker = api_server.on_unix_socket(f'{folder}/docker.sock',
-                                       lambda path: json.dumps(paths[path]()) if path in paths else None)
+    paths = {
+        '/version': lambda: {'ApiVersion': '1.41'},
+        '/v1.41/networks': lambda: [{'Id': 'n1', 'Name': 'host'}],
+        '/v1.41/containers/json': lambda: containers,
+    }
+    docker = api_server.on_unix_socket(
+        f'{folder}/docker.sock', lambda path: json.dumps(paths[path]()) if path in paths else None
+    )
     config = f'''
 ebpf:
   enabled: true
@@ -588,13 +785,28 @@ ebpf:
     with subprocess.Popen(['sh', '-c', enter]) as child:
         try:
             dropped = server.metric('everprof_ebpf_samples_total', '{outcome="dropped"}')
-            harness.wait_until('samples are dropped', 60, lambda: server.metric(
-                'everprof_ebpf_samples_total', '{outcome="dropped"}') > dropped + 100, 0.1)
-            containers.append({'Id': ident, 'Names': ['/web'], 'Labels': {'team': 'red'}, 'State': 'running',
-                               'HostConfig': {'NetworkMode': 'host'}, 'NetworkSettings': {
-                                   'Networks': {'host': {'NetworkID': 'n1', 'IPAddress': ''}}}})
-            harness.wait_until('profiles of the container', 60, lambda: server.get(
-                '/api/v1/series', **{'match[]': 'process_cpu{team="red"}'}).data(), 0.1)
+            harness.wait_until(
+                'samples are dropped',
+                60,
+                lambda: server.metric('everprof_ebpf_samples_total', '{outcome="dropped"}') > dropped + 100,
+                0.1,
+            )
+            containers.append(
+                {
+                    'Id': ident,
+                    'Names': ['/web'],
+                    'Labels': {'team': 'red'},
+                    'State': 'running',
+                    'HostConfig': {'NetworkMode': 'host'},
+                    'NetworkSettings': {'Networks': {'host': {'NetworkID': 'n1', 'IPAddress': ''}}},
+                }
+            )
+            harness.wait_until(
+                'profiles of the container',
+                60,
+                lambda: server.get('/api/v1/series', **{'match[]': 'process_cpu{team="red"}'}).data(),
+                0.1,
+            )
         finally:
             child.kill()
     series = server.get('/api/v1/series', **{'match[]': 'process_cpu'}).data()
@@ -608,7 +820,9 @@ def two_at_once(server, seconds):
     """Asks for two profiles; the answers come later."""
     answers = []
     for _ in range(2):
-        threading.Thread(target=lambda: answers.append(server.get('/debug/pprof/profile', seconds=seconds)), daemon=True).start()
+        threading.Thread(
+            target=lambda: answers.append(server.get('/debug/pprof/profile', seconds=seconds)), daemon=True
+        ).start()
     return answers
 
 
@@ -624,7 +838,9 @@ def check_self(folder):
     assert [a.status for a in answers] == [200, 429], answers
     with open(f'{folder}/self.pb.gz', 'wb') as f:
         f.write(answers[0].body)
-    text = subprocess.run([EVERPROF, 'report', 'top', f'{folder}/self.pb.gz'], capture_output=True, text=True, check=True).stdout
+    text = subprocess.run(
+        [EVERPROF, 'report', 'top', f'{folder}/self.pb.gz'], capture_output=True, text=True, check=True
+    ).stdout
     assert 'metrics_write' in text or 'everprof' in text, text
     for seconds in 0, 100000, 'x':
         assert server.get('/debug/pprof/profile', seconds=seconds).status == 400
@@ -635,15 +851,23 @@ def check_self(folder):
 
 def has_real_time_thread(pid):
     try:
-        return any(os.sched_getscheduler(int(tid)) & ~os.SCHED_RESET_ON_FORK == os.SCHED_RR for tid in os.listdir(f'/proc/{pid}/task'))
+        return any(
+            os.sched_getscheduler(int(tid)) & ~os.SCHED_RESET_ON_FORK == os.SCHED_RR
+            for tid in os.listdir(f'/proc/{pid}/task')
+        )
     except (FileNotFoundError, ProcessLookupError):
         return False
 
 
 def check_end_with_helper(folder):
     """A recording ends with its command, also if a helper ends at the same moment: there is one signal for both."""
-    with subprocess.Popen([EVERPROF, 'record', '-o', f'{folder}/both', '--', 'sleep', '600'], stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL, start_new_session=True) as everprof:
+    with subprocess.Popen(
+        [EVERPROF, 'record', '-o', f'{folder}/both', '--', 'sleep', '600'],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as everprof:
+
         def children():
             """{name: PID} of the command and of the helpers, which threads have started."""
             found = {}
@@ -655,13 +879,19 @@ def check_end_with_helper(folder):
                         words = f.read().decode().split('\0')
                     found[words[0] if words[0] == 'sleep' else words[1] if len(words) > 1 else ''] = int(pid)
             return found
+
         try:
             harness.wait_until('the command runs', 60, lambda: {'sleep', 'ebpf-file-helper'} <= children().keys(), 0.05)
             pids = children()
             everprof.send_signal(signal.SIGSTOP)
             for name in 'ebpf-file-helper', 'sleep':
                 os.kill(pids[name], signal.SIGKILL)
-                harness.wait_until(f'{name} has ended', 60, lambda pid=pids[name]: open(f'/proc/{pid}/stat').read().rsplit(')')[1].split()[0] == 'Z', 0.02)
+                harness.wait_until(
+                    f'{name} has ended',
+                    60,
+                    lambda pid=pids[name]: open(f'/proc/{pid}/stat').read().rsplit(')')[1].split()[0] == 'Z',
+                    0.02,
+                )
             everprof.send_signal(signal.SIGCONT)
             everprof.wait(60 * harness.SLOW)
         finally:
@@ -681,12 +911,25 @@ def check_unit(folder):
     os.mkdir(out)
     os.chown(out, 65534, 65534)
     os.chmod(folder, 0o711)
-    command = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', f'--inh-caps=-all,{names}', f'--ambient-caps=-all,{names}',
-               f'--bounding-set=-all,{names}', *Jail(folder).command(allowed), EVERPROF, 'record', f'--output={out}/p.pb.gz']
+    command = [
+        'setpriv',
+        '--reuid=65534',
+        '--regid=65534',
+        '--clear-groups',
+        f'--inh-caps=-all,{names}',
+        f'--ambient-caps=-all,{names}',
+        f'--bounding-set=-all,{names}',
+        *Jail(folder).command(allowed),
+        EVERPROF,
+        'record',
+        f'--output={out}/p.pb.gz',
+    ]
     # The leak checker of a sanitizer needs system calls of its own.
     environment = {**os.environ, 'ASAN_OPTIONS': os.environ.get('ASAN_OPTIONS', '') + ':detect_leaks=0'}
     with subprocess.Popen([f'{folder}/stacks', 'recursion', '600']) as program:
-        with subprocess.Popen([*command, '-d', '600s', f'--pid={program.pid}'], stderr=subprocess.PIPE, text=True, env=environment) as everprof:
+        with subprocess.Popen(
+            [*command, '-d', '600s', f'--pid={program.pid}'], stderr=subprocess.PIPE, text=True, env=environment
+        ) as everprof:
             try:
                 harness.wait_until('real-time priority', 60, lambda: has_real_time_thread(everprof.pid), 0.05)
                 time.sleep(1)
@@ -703,8 +946,12 @@ def check_unit(folder):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         build(folder)
-        done = subprocess.run([EVERPROF, 'record', '-d', '100ms', '-o', f'{folder}/x', '--', 'sleep', '0.1'],
-                              capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [EVERPROF, 'record', '-d', '100ms', '-o', f'{folder}/x', '--', 'sleep', '0.1'],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if 'eBPF' in done.stderr or 'capabilit' in done.stderr or 'kernel' in done.stderr:
             print('SKIPPED, NOTHING WAS TESTED:', done.stderr)
             sys.exit(77)

@@ -5,8 +5,7 @@ import threading
 import time
 
 import hostile
-from harness import (HEAP_ALONE, SLOW, Everprof, Server, Suite, heap_job, packed, profile, send,
-                     wait_until)
+from harness import HEAP_ALONE, SLOW, Everprof, Server, Suite, heap_job, packed, profile, send, wait_until
 
 suite = Suite()
 
@@ -18,10 +17,16 @@ def hostile_targets_do_not_harm_other_targets(d):
     def serve(r):
         served.append(r.path)
         send(r, hostile.PROFILE)
+
     good = Server(serve)
     bad = hostile.targets()
-    e = Everprof(d, 'scrape_configs:\n' + heap_job('good', [good.address], '1s', '10s') + heap_job(
-        'bad', [r.address for r in bad.values()]), ['--ingest.memory=128MB']).ready()
+    e = Everprof(
+        d,
+        'scrape_configs:\n'
+        + heap_job('good', [good.address], '1s', '10s')
+        + heap_job('bad', [r.address for r in bad.values()]),
+        ['--ingest.memory=128MB'],
+    ).ready()
     most, said = 0, {}
     start = time.monotonic()
 
@@ -32,10 +37,10 @@ def hostile_targets_do_not_harm_other_targets(d):
     def is_told(name):
         texts = said.get(bad[name].address, set()) - {''}
         return any(why in text for text in texts for why in known(name))
+
     # Twelve seconds, and longer where the machine is so busy that ten redirects
     # do not fit into a scrape's second every time.
-    while time.monotonic() < start + 12 or (
-            time.monotonic() < start + 120 and not all(map(is_told, bad))):
+    while time.monotonic() < start + 12 or (time.monotonic() < start + 120 and not all(map(is_told, bad))):
         most = max(most, e.memory())
         targets = {t['labels']['instance']: t for t in e.targets()}
         for address, t in targets.items():
@@ -65,16 +70,17 @@ def simultaneous_large_profiles_are_all_stored(d):
     bodies = [big] * 40
     server = Server(lambda r: send(r, bodies.pop() if bodies else small))
     listed = [server.address]
-    config = 'scrape_configs:\n' + ''.join(
-        heap_job(f'big{i}', listed, '5s', '5m') for i in range(30))
+    config = 'scrape_configs:\n' + ''.join(heap_job(f'big{i}', listed, '5s', '5m') for i in range(30))
     e = Everprof(d, config, ['--ingest.memory=32MB', '--scrape.max-profile-size=13MB']).ready()
-    wait_until('all of them', 120, lambda: len(
-        e.range('{job=~"big.*"}')) == 30, 0.2)
-    assert all(t['health'] == 'up' for t in e.targets()), [
-        t['lastError'] for t in e.targets() if t['lastError']]
+    wait_until('all of them', 120, lambda: len(e.range('{job=~"big.*"}')) == 30, 0.2)
+    assert all(t['health'] == 'up' for t in e.targets()), [t['lastError'] for t in e.targets() if t['lastError']]
     assert e.metric('everprof_ingest_waits_total') > 0
-    wait_until('all given back', 20, lambda: e.metric('everprof_ingest_memory_bytes') == 0 or
-               e.metric('everprof_ingest_memory_bytes') < 32 << 20, 0.05)
+    wait_until(
+        'all given back',
+        20,
+        lambda: e.metric('everprof_ingest_memory_bytes') == 0 or e.metric('everprof_ingest_memory_bytes') < 32 << 20,
+        0.05,
+    )
     server.stop()
 
 
@@ -90,6 +96,7 @@ def scrape_on_demand(d):
             send(r, b'busy, come later\nand more', 503, Content_Type='text/plain; charset=utf-8')
         else:
             send(r, packed(profile(r.path)))
+
     server = Server(answer)
     port = server.address.split(':')[1]
     cpu = HEAP_ALONE.replace('      profile: {enabled: false}\n', '')
@@ -98,15 +105,19 @@ def scrape_on_demand(d):
 
     def now(query, **params):
         return e.get('/api/v1/targets/profile', method='POST', query=query, **params)
+
     one = f'heap{{job="a",instance="127.0.0.1:{port}"}}'
     answer = now(one, report='raw')
     assert answer.status == 200 and answer.body == profile('/debug/pprof/heap'), answer.body
     ms = int(answer.headers['X-Everprof-Timestamp'])
     assert [s['timestamps'] for s in e.range(one)] == [[ms]], 'it is stored'
     assert now(one, report='top').json()['data']['total'] == 1, 'any report'
-    for query, status, why in (('heap{job="a"}', 400, '2 targets match; exactly one'),
-                               ('heap{job="b"}', 404, '0 targets match'), ('x{', 400, 'parse'),
-                               ('', 400, 'query')):
+    for query, status, why in (
+        ('heap{job="a"}', 400, '2 targets match; exactly one'),
+        ('heap{job="b"}', 404, '0 targets match'),
+        ('x{', 400, 'parse'),
+        ('', 400, 'query'),
+    ):
         answer = now(query)
         assert answer.status == status and why in answer.json()['error'], (query, answer.body)
     assert e.get('/api/v1/targets/profile', query=one).status == 405
@@ -120,6 +131,7 @@ def scrape_on_demand(d):
         if answer.status == 200:
             times.add(answer.headers['X-Everprof-Timestamp'])
         results.append(answer.status)
+
     threads = [threading.Thread(target=ask) for _ in range(6)]
     for t in threads:
         t.start()
@@ -131,7 +143,8 @@ def scrape_on_demand(d):
     assert sorted(results) == [200, 200, 200, 200, 429, 429], results
     answer = now(cpu, seconds=7)
     assert answer.status == 503 and answer.json()['error'].endswith(
-        'cannot scrape the target: server returned HTTP status 503 Service Unavailable: busy, come later')
+        'cannot scrape the target: server returned HTTP status 503 Service Unavailable: busy, come later'
+    )
     assert {t['health'] for t in e.targets()} == {'up', 'unknown'}, 'that was for who asked alone'
     # Equal profiles of one millisecond are one.
     assert {str(t) for t in e.range(cpu)[0]['timestamps']} == times

@@ -62,49 +62,52 @@ CASES = {
     'two hosts': (LINE + HOST + HOST + b'\r\n' + SMUGGLED, [400]),
     'no host': (LINE + b'\r\n' + SMUGGLED, [400]),
     'two lengths': (POST + b'Content-Length: 4\r\nContent-Length: 40\r\n\r\nabcd' + SMUGGLED, [400]),
-    'one length twice': (POST + b'Content-Length: 4\r\nContent-Length: 4\r\n\r\nabcd' + SMUGGLED,
-                         [400]),
+    'one length twice': (POST + b'Content-Length: 4\r\nContent-Length: 4\r\n\r\nabcd' + SMUGGLED, [400]),
     'a list of lengths': (POST + b'Content-Length: 4, 4\r\n\r\nabcd' + SMUGGLED, [400]),
     'a length with a sign': (POST + b'Content-Length: +4\r\n\r\nabcd' + SMUGGLED, [400]),
     'a huge length': (POST + b'Content-Length: 99999999999999999999\r\n\r\nabcd', [413]),
-    'length and chunks': (POST + b'Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n'
-                          b'0\r\n\r\n' + SMUGGLED, [400]),
-    'chunks and length': (POST + b'Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n'
-                          b'0\r\n\r\n' + SMUGGLED, [400]),
+    'length and chunks': (
+        POST + b'Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n' b'0\r\n\r\n' + SMUGGLED,
+        [400],
+    ),
+    'chunks and length': (
+        POST + b'Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n' b'0\r\n\r\n' + SMUGGLED,
+        [400],
+    ),
     'chunks': (POST + b'Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n' + SMUGGLED, [400]),
     'chunks of another kind': (POST + b'Transfer-Encoding: xchunked\r\n\r\n' + SMUGGLED, [400]),
     'a NUL in a header': (LINE + HOST + b'X: a\0b\r\n\r\n' + SMUGGLED, [400]),
     'a NUL in the path': (b'GET /-/ready%00x HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n', [400]),
     'a NUL in a parameter': (b'GET /api/v1/labels?a=%00 HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n', [400]),
     'a bare NUL in the path': (b'GET /-/ready\0x HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n', [400]),
-    'a bare NUL in a parameter': (b'GET /api/v1/labels?a=\0 HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n',
-                                  [400]),
+    'a bare NUL in a parameter': (b'GET /api/v1/labels?a=\0 HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n', [400]),
     'a percent sign': (b'GET /-/ready?a=%2500 HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n', [200]),
     'a broken escape': (b'GET /api/v1/labels?a=%zz HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n', [400]),
-    'a broken escape in the path': (b'GET /-/ready%1 HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n',
-                                    [400]),
+    'a broken escape in the path': (b'GET /-/ready%1 HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n', [400]),
     'a form': (form(b'start=0&x=%2500%25'), [200]),
     'a NUL in a form': (form(b'start=0&x=%00'), [400]),
     'a bare NUL in a form': (form(b'start=0&x=\0'), [400]),
     'a broken escape in a form': (form(b'start=0&st%zzart=1'), [400]),
-    'a form of a known type': (form(b'start=0', b'Content-Type: Application/X-WWW-Form-URLencoded; '
-                                    b'charset=utf-8\r\n'), [200]),
+    'a form of a known type': (
+        form(b'start=0', b'Content-Type: Application/X-WWW-Form-URLencoded; ' b'charset=utf-8\r\n'),
+        [200],
+    ),
     'a body of another type': (form(b'{}', b'Content-Type: application/json\r\n'), [400]),
     'another type, but no body': (form(b'', b'Content-Type: application/json\r\n'), [200]),
     'a path upwards': (b'GET /-/../-/ready HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n', [404]),
     'a path to the disk': (b'GET /../../../etc/passwd HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n', [404]),
-    'the same, encoded': (b'GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n',
-                          [404]),
+    'the same, encoded': (b'GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n', [404]),
     'an absolute target': (b'GET http://x/-/ready HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n', [404]),
     'a megabyte of header': (LINE + HOST + b'X: ' + b'a' * (1 << 20) + b'\r\n\r\n', [431]),
     'a megabyte of headers': (LINE + HOST + b'X: ab\r\n' * 150000 + b'\r\n', [431]),
     'a megabyte of path': (b'GET /' + b'a' * (1 << 20) + b' HTTP/1.1\r\n' + HOST + b'\r\n', [414]),
     'no HTTP': (b'\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03' + b'\0' * 60 + b'\r\n\r\n', []),
     'a method of its own': (b'BREW /-/ready HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n', [405]),
-    'three in a row': (2 * (LINE + HOST + b'\r\n') + LINE + HOST + CLOSE + b'\r\n',
-                       [200, 200, 200]),
-    'two in a row, the second odd': (LINE + HOST + b'\r\n' + LINE + b'Host: localhost\nX: y\r\n\r\n'
-                                     + SMUGGLED, [200, 400]),
+    'three in a row': (2 * (LINE + HOST + b'\r\n') + LINE + HOST + CLOSE + b'\r\n', [200, 200, 200]),
+    'two in a row, the second odd': (
+        LINE + HOST + b'\r\n' + LINE + b'Host: localhost\nX: y\r\n\r\n' + SMUGGLED,
+        [200, 400],
+    ),
 }
 
 
@@ -125,8 +128,7 @@ def request_smuggling_is_refused(d):
             assert closed and set(got) <= set(want), (name, got, closed)
         else:
             # Some heads of its own refusals libmicrohttpd sends twice, and closes.
-            assert got[:len(want)] == want and set(got) == set(want) and closed, (
-                name, got, closed)
+            assert got[: len(want)] == want and set(got) == set(want) and closed, (name, got, closed)
     # A body that stops, and a client that says no more but listens.
     assert answers(e, POST + b'Content-Length: 10\r\n\r\nabc', 1)[0] == []
     with socket.create_connection(('127.0.0.1', e.port)) as s:
@@ -140,8 +142,10 @@ def request_smuggling_is_refused(d):
 def malformed_requests_leak_no_memory(d):
     """libmicrohttpd forgets to tell the end of what it refuses twice."""
     e = Everprof(d, CONFIG).ready()
-    kinds = (LINE + HOST + b'Content-Length: x\r\nCookie: ' + b'a=b;' * 5000 + b'\r\n\r\n',
-             b'GET /-/ready?' + b'a&' * 1000 + b' HTTP/1.1\r\n' + HOST + b'\r\n')
+    kinds = (
+        LINE + HOST + b'Content-Length: x\r\nCookie: ' + b'a=b;' * 5000 + b'\r\n\r\n',
+        b'GET /-/ready?' + b'a&' * 1000 + b' HTTP/1.1\r\n' + HOST + b'\r\n',
+    )
     for data in kinds:
         assert answers(e, data)[1], data[:30]
     before = e.memory()
@@ -157,8 +161,8 @@ def url_parameters_are_limited(d):
     e = Everprof(d, CONFIG).ready()
 
     def get(n):
-        return answers(e, b'GET /-/ready?' + b'&'.join([b'a=b'] * n) + b' HTTP/1.1\r\n' + HOST
-                       + CLOSE + b'\r\n')
+        return answers(e, b'GET /-/ready?' + b'&'.join([b'a=b'] * n) + b' HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n')
+
     assert get(450) == ([200], True)
     began = time.monotonic()
     assert [get(n) for n in (451, 480, 490, 500, 1000, 5000)] == [([], True)] * 6
@@ -177,8 +181,7 @@ def ask(e, n):
 
 
 def many(n):
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(
-        20000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]),) * 2)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(20000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]),) * 2)
     return n
 
 
@@ -210,6 +213,7 @@ def slowloris_requests_are_ended(d):
             except OSError:
                 ended += 1
         return ended == len(slow)
+
     wait_until('all of them ended', 20, over, 0.5)
     for s in slow:
         s.close()
@@ -243,8 +247,7 @@ def requests_per_client_are_rate_limited(d):
     e = Everprof(d, CONFIG, ['--web.rate-limit=20']).ready()
     statuses = [answers(e, LINE + HOST + CLOSE + b'\r\n')[0][0] for _ in range(100)]
     assert statuses.count(200) >= 20 and statuses.count(429) >= 20, statuses
-    wait_until('it goes on', 10, lambda: answers(
-        e, LINE + HOST + CLOSE + b'\r\n')[0] == [200], 0.2)
+    wait_until('it goes on', 10, lambda: answers(e, LINE + HOST + CLOSE + b'\r\n')[0] == [200], 0.2)
 
 
 @suite.test
@@ -267,8 +270,10 @@ def unfinished_bodies_hold_no_memory(d):
 @suite.test
 def responses_in_progress_finish_before_shutdown(d):
     addresses = ', '.join(f'"127.0.0.1:{p}"' for p in range(10000, 13000))
-    e = Everprof(d, 'scrape_configs:\n- job_name: many\n  scrape_interval: 1d\n'
-                 f'  static_configs:\n  - targets: [{addresses}]\n').ready()
+    e = Everprof(
+        d,
+        'scrape_configs:\n- job_name: many\n  scrape_interval: 1d\n' f'  static_configs:\n  - targets: [{addresses}]\n',
+    ).ready()
 
     def request():
         s = socket.socket()
@@ -277,6 +282,7 @@ def responses_in_progress_finish_before_shutdown(d):
         s.connect(('127.0.0.1', e.port))
         s.sendall(b'GET /api/v1/targets HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n')
         return s, s.recv(1000)
+
     reader, begin = request()
     stuck, _ = request()
     began = time.monotonic()
@@ -303,16 +309,35 @@ def status_for(e, host, headers=b''):
 @suite.test
 def dns_rebinding_is_refused(d):
     e = Everprof(d, CONFIG).ready()
-    for host in (b'localhost', b'LOCALHOST:%d' % e.port, b'127.0.0.1', b'127.0.0.1:80',
-                 b'[::1]:%d' % e.port, b'10.0.0.7', b'localhost.'):
+    for host in (
+        b'localhost',
+        b'LOCALHOST:%d' % e.port,
+        b'127.0.0.1',
+        b'127.0.0.1:80',
+        b'[::1]:%d' % e.port,
+        b'10.0.0.7',
+        b'localhost.',
+    ):
         assert status_for(e, host) == [200], host
-    for host in (b'evil.example', b'evil.example:%d' % e.port, b'127.0.0.1.evil.example',
-                 b'localhost.evil.example', b'127.1', b'0x7f000001', b'x' * 300):
+    for host in (
+        b'evil.example',
+        b'evil.example:%d' % e.port,
+        b'127.0.0.1.evil.example',
+        b'localhost.evil.example',
+        b'127.1',
+        b'0x7f000001',
+        b'x' * 300,
+    ):
         assert status_for(e, host) == [403], host
     e.finish()
     e = Everprof(f'{d}/named', CONFIG, ['--web.allowed-hosts=profiles.example,p']).ready()
-    for host, status in ((b'profiles.example', 200), (b'P:80', 200), (b'localhost', 200),
-                         (b'x.profiles.example', 403), (b'evil.example', 403)):
+    for host, status in (
+        (b'profiles.example', 200),
+        (b'P:80', 200),
+        (b'localhost', 200),
+        (b'x.profiles.example', 403),
+        (b'evil.example', 403),
+    ):
         assert status_for(e, host) == [status], host
 
 
@@ -320,9 +345,12 @@ def dns_rebinding_is_refused(d):
 def origin_includes_the_scheme(d):
     e = Everprof(d, CONFIG, ['--web.enable-lifecycle']).ready()
     host = f'127.0.0.1:{e.port}'
-    for origin, proxied, status in ((f'http://{host}', '', 200), (f'https://{host}', '', 403),
-                                    (f'https://{host}', 'https', 200),
-                                    (f'http://{host}', 'https', 403)):
+    for origin, proxied, status in (
+        (f'http://{host}', '', 200),
+        (f'https://{host}', '', 403),
+        (f'https://{host}', 'https', 200),
+        (f'http://{host}', 'https', 403),
+    ):
         headers = {'Origin': origin, **({'X-Forwarded-Proto': proxied} if proxied else {})}
         answer = e.get('/-/reload', headers=headers, method='POST')
         assert answer.status == status, (origin, proxied, answer.status)

@@ -16,6 +16,7 @@ MOST = (1 << 63) - 1
 
 class Made:
     """A profile in the making, by its wire format."""
+
     def __init__(self, *types):
         self.strings, self.parts, self.count = [''], [], 0
         for kind, unit in types:
@@ -31,18 +32,23 @@ class Made:
         body = b''
         for name, line in lines:
             self.count += 1
-            self.parts.append(field(5, b'\x08' + varint(self.count) + b'\x10' + self.string(name)
-                                    + b'\x20' + self.string('x.go')))
+            self.parts.append(
+                field(5, b'\x08' + varint(self.count) + b'\x10' + self.string(name) + b'\x20' + self.string('x.go'))
+            )
             body += field(4, b'\x08' + varint(self.count) + b'\x10' + varint(line))
         self.count += 1
         self.parts.append(field(4, b'\x08' + varint(self.count) + body))
         return self.count
 
     def sample(self, stack, values, **labels):
-        self.parts.append(field(2, field(1, b''.join(map(varint, stack)))
-                                + field(2, b''.join(map(varint, values)))
-                                + b''.join(field(3, b'\x08' + self.string(k) + b'\x10'
-                                                 + self.string(v)) for k, v in labels.items())))
+        self.parts.append(
+            field(
+                2,
+                field(1, b''.join(map(varint, stack)))
+                + field(2, b''.join(map(varint, values)))
+                + b''.join(field(3, b'\x08' + self.string(k) + b'\x10' + self.string(v)) for k, v in labels.items()),
+            )
+        )
         return self
 
     def drop(self, pattern):
@@ -97,8 +103,7 @@ def expanding_stacks_are_limited(d):
 @suite.test
 def expanding_memory_maps_are_limited(d):
     """Each attribute is the one before, twice."""
-    lines = ['a=xxxxxxxxxxxxxxxx'] + [f'{chr(97 + i)}=${chr(96 + i)}${chr(96 + i)}'
-                                      for i in range(1, 26)]
+    lines = ['a=xxxxxxxxxxxxxxxx'] + [f'{chr(97 + i)}=${chr(96 + i)}${chr(96 + i)}' for i in range(1, 26)]
     body = 'heap profile: 1: 1 [1: 1] @ heap/524288\n1: 1 [1: 1] @ 0x400001\n\nMAPPED_LIBRARIES:\n'
     refused('memory map', 'top', file_of(d, (body + '\n'.join(lines) + '\n').encode()))
 
@@ -147,24 +152,27 @@ def markup_in_names_is_escaped(d):
 @suite.test
 def counters_survive_new_sample_types(d):
     """A new sample type in the middle neither doubles a state nor loses a counter."""
+
     def heap(n, more):
-        p = Made(('inuse_space', 'bytes'), ('alloc_space', 'bytes'),
-                 *([('extra', 'count')] if more else []))
+        p = Made(('inuse_space', 'bytes'), ('alloc_space', 'bytes'), *([('extra', 'count')] if more else []))
         return p.sample([p.place(('x', 1))], [100, 100 * n] + [1] * more).bytes()
+
     e = served(d, {('a', 'heap'): [heap(n, n > 2) for n in range(1, 5)]})
-    graph = e.get('/api/v1/query_range', query='heap', step='1h',
-                  **{'from': NOW - NOW % 3600000, 'to': NOW + 4000}).data()
+    graph = e.get(
+        '/api/v1/query_range', query='heap', step='1h', **{'from': NOW - NOW % 3600000, 'to': NOW + 4000}
+    ).data()
     assert len(graph) == 1 and graph[0]['totals']['inuse_space/bytes'] == [100], graph
 
 
 @suite.test
 def timeouts_never_make_counters_negative(d):
     """What is left out for want of time never makes a counter negative."""
+
     def heap(n):
         p = Made(('alloc_space', 'bytes'))
         return p.sample([p.place((f'x{i}', 1)) for i in range(100)], [1000 * n]).bytes()
-    e = served(d, {(f'j{i}', 'heap'): [heap(n) for n in range(1, 20)] for i in range(40)},
-               '--query.timeout=2ms')
+
+    e = served(d, {(f'j{i}', 'heap'): [heap(n) for n in range(1, 20)] for i in range(40)}, '--query.timeout=2ms')
     for _ in range(10):
         a = e.get('/api/v1/query', query='heap', report='top', **ALL)
         if a.status == 200:
@@ -176,14 +184,25 @@ def timeouts_never_make_counters_negative(d):
 @suite.test
 def long_names_of_binaries_do_not_end_answers(d):
     """One profile of many names a binary that is longer than the headers of an answer."""
+
     def addresses(file, build_id):
         p = cpu()
-        p.parts.append(field(3, b'\x08\x01\x10\x80\x20\x18' + varint(1 << 20)
-                             + b'\x28' + p.string(file) + b'\x30' + p.string(build_id)))
+        p.parts.append(
+            field(
+                3,
+                b'\x08\x01\x10\x80\x20\x18' + varint(1 << 20) + b'\x28' + p.string(file) + b'\x30' + p.string(build_id),
+            )
+        )
         p.parts.append(field(4, b'\x08\x01\x10\x01\x18' + varint(0x2000)))
         return p.sample([1], [1]).bytes()
-    e = served(d, {('a', 'profile'): [addresses('/x/' + '\u00e9' * 20000 + '\r\nX: y', 'ab' * 20000)],
-                   ('b', 'profile'): [addresses('/y', 'cd')]})
+
+    e = served(
+        d,
+        {
+            ('a', 'profile'): [addresses('/x/' + '\u00e9' * 20000 + '\r\nX: y', 'ab' * 20000)],
+            ('b', 'profile'): [addresses('/y', 'cd')],
+        },
+    )
     for report in ('top', 'flamegraph', 'graph', 'folded', 'proto', 'svg', 'traces', 'dot'):
         a = e.get('/api/v1/query', query='profile', report=report, **ALL)
         assert a.status == 200, (report, a.status)
@@ -211,10 +230,13 @@ def expensive_requests_are_limited(d):
         p.sample(stack, [1], k=str(i))
     e = served(d, {('a', 'profile'): [p.bytes()]}, '--query.memory=128MB')
     keys = ','.join(f'k{i}' for i in range(100))
-    for params, status in (({'group_by': keys}, 400), ({'tagroot': keys}, 400),
-                           ({'tagfocus': ','.join('a' * 40)}, 400), ({'tagroot': 'k'}, 429)):
-        a = e.get('/api/v1/query', query='profile', report='flamegraph', max_nodes=0,
-                  **{**ALL, **params})
+    for params, status in (
+        ({'group_by': keys}, 400),
+        ({'tagroot': keys}, 400),
+        ({'tagfocus': ','.join('a' * 40)}, 400),
+        ({'tagroot': 'k'}, 429),
+    ):
+        a = e.get('/api/v1/query', query='profile', report='flamegraph', max_nodes=0, **{**ALL, **params})
         assert a.status == status, (params, a.status, a.body[:300])
     # What was refused has given its memory back.
     assert e.get('/api/v1/query', query='profile', report='top', **ALL).status == 200

@@ -31,26 +31,34 @@ def commands():
     """{command: its flags}, as --help lists them."""
     names = re.findall(r'^  (\S+(?: \S+)?)  +\S', run('--help').stdout, re.M)
     assert len(names) > 25, names
-    return {name: re.findall(r'^  --(?:\[no-\])?([a-z0-9_.-]+)', run(*name.split(), '--help').stdout, re.M)
-            for name in names}
+    return {
+        name: re.findall(r'^  --(?:\[no-\])?([a-z0-9_.-]+)', run(*name.split(), '--help').stdout, re.M)
+        for name in names
+    }
 
 
 @suite.test
 def install_is_complete_and_runs(d):
     prefix = installed(d)
-    for path in ('bin/everprof', 'share/man/man1/everprof.1', 'lib/systemd/system/everprof.service',
-                 'share/bash-completion/completions/everprof', 'share/zsh/vendor-completions/_everprof',
-                 'share/fish/vendor_completions.d/everprof.fish', 'share/doc/everprof/README.md',
-                 'share/doc/everprof/docs/configuration.md', 'share/doc/everprof/copyright',
-                 'share/doc/everprof/examples/everprof.yaml'):
+    for path in (
+        'bin/everprof',
+        'share/man/man1/everprof.1',
+        'lib/systemd/system/everprof.service',
+        'share/bash-completion/completions/everprof',
+        'share/zsh/vendor-completions/_everprof',
+        'share/fish/vendor_completions.d/everprof.fish',
+        'share/doc/everprof/README.md',
+        'share/doc/everprof/docs/configuration.md',
+        'share/doc/everprof/copyright',
+        'share/doc/everprof/examples/everprof.yaml',
+    ):
         assert os.path.getsize(f'{prefix}/{path}'), path
     unit = open(f'{prefix}/lib/systemd/system/everprof.service').read()
     assert f'\nExecStart={prefix}/bin/everprof serve ' in unit, unit
     unit = open(f'{prefix}/lib/systemd/system/everprof-agent.service').read()
     assert f'\nExecStart={prefix}/bin/everprof agent ' in unit, unit
     assert done([f'{prefix}/bin/everprof', 'version']).startswith('everprof ')
-    done([f'{prefix}/bin/everprof', 'check', 'config',
-          f'{prefix}/share/doc/everprof/examples/everprof.yaml'])
+    done([f'{prefix}/bin/everprof', 'check', 'config', f'{prefix}/share/doc/everprof/examples/everprof.yaml'])
 
 
 @suite.test
@@ -60,21 +68,21 @@ def the_program_does_not_name_the_folder_that_it_was_built_in(d):
         program = f.read()
     for folder in (ROOT, BUILD):
         at = program.find(folder.encode())
-        assert at < 0, program[at:at + 200].split(b'\0')[0]
+        assert at < 0, program[at : at + 200].split(b'\0')[0]
 
 
 @suite.test
 def manual_page_has_every_command_and_flag(d):
     page = open(f'{installed(d)}/share/man/man1/everprof.1').read()
-    sections = dict(re.findall(r'^\.SS "([^\n]*)"\n(.*?)(?=^\.S[SH])', page.replace('\\-', '-'),
-                               re.M | re.S))
+    sections = dict(re.findall(r'^\.SS "([^\n]*)"\n(.*?)(?=^\.S[SH])', page.replace('\\-', '-'), re.M | re.S))
     for command, flags in commands().items():
-        text = [t for line, t in sections.items() if line.split(' ')[:command.count(' ') + 1]
-                == command.split(' ')]
+        text = [t for line, t in sections.items() if line.split(' ')[: command.count(' ') + 1] == command.split(' ')]
         assert text, command
         for flag in flags:
-            assert any(re.search(rf'--(\\fR\[\\fBno-\\fR\]\\fB)?{re.escape(flag)}\\fR', t)
-                       for t in text), (command, flag)
+            assert any(re.search(rf'--(\\fR\[\\fBno-\\fR\]\\fB)?{re.escape(flag)}\\fR', t) for t in text), (
+                command,
+                flag,
+            )
 
 
 @suite.test
@@ -84,15 +92,17 @@ def shells_complete_every_command_and_flag(d):
     fish = f'{prefix}/share/fish/vendor_completions.d/everprof.fish'
 
     def by_bash(*words):
-        script = (f'. {bash}; COMP_WORDS=(everprof {" ".join(words)} ""); '
-                  f'COMP_CWORD={len(words) + 1}; _everprof; printf "%s\\n" "${{COMPREPLY[@]}}"')
+        script = (
+            f'. {bash}; COMP_WORDS=(everprof {" ".join(words)} ""); '
+            f'COMP_CWORD={len(words) + 1}; _everprof; printf "%s\\n" "${{COMPREPLY[@]}}"'
+        )
         return done(['bash', '-c', script]).split()
 
     def by_fish(*words):
         line = ' '.join(('everprof',) + words)
-        text = done(['fish', '--no-config', '-c', f"source {fish}; complete -C'{line}'"],
-                    env={**os.environ, 'HOME': d})
+        text = done(['fish', '--no-config', '-c', f"source {fish}; complete -C'{line}'"], env={**os.environ, 'HOME': d})
         return [row.split('\t')[0] for row in text.splitlines()]
+
     known = commands()
     for command, flags in known.items():
         *group, name = command.split()
@@ -114,9 +124,12 @@ def shells_complete_every_command_and_flag(d):
 
 @suite.test
 def debian_package_is_complete(d):
-    done(['cpack', '-G', 'DEB', '-B', d], cwd=BUILD,
-         env={**os.environ, 'DEBFULLNAME': 'Ada Example', 'DEBEMAIL': 'ada@packages.example'})
-    package, = glob.glob(f'{d}/everprof_*.deb')
+    done(
+        ['cpack', '-G', 'DEB', '-B', d],
+        cwd=BUILD,
+        env={**os.environ, 'DEBFULLNAME': 'Ada Example', 'DEBEMAIL': 'ada@packages.example'},
+    )
+    (package,) = glob.glob(f'{d}/everprof_*.deb')
     done(['dpkg-deb', '-R', package, f'{d}/root'])
     control = open(f'{d}/root/DEBIAN/control').read()
     assert re.search(r'^Depends: .*libcurl', control, re.M), control
@@ -124,8 +137,13 @@ def debian_package_is_complete(d):
     assert open(f'{d}/root/DEBIAN/conffiles').read() == '/etc/everprof/everprof.yaml\n'
     # Without systemd nothing is started, and nothing fails.
     if not os.path.isdir('/run/systemd/system'):
-        for script, *argv in (('postinst', 'configure', ''), ('postinst', 'configure', '0.0.1'),
-                              ('prerm', 'remove'), ('prerm', 'upgrade', '9'), ('postrm', 'purge')):
+        for script, *argv in (
+            ('postinst', 'configure', ''),
+            ('postinst', 'configure', '0.0.1'),
+            ('prerm', 'remove'),
+            ('prerm', 'upgrade', '9'),
+            ('postrm', 'purge'),
+        ):
             done([f'{d}/root/DEBIAN/{script}', *argv])
     binary, config = f'{d}/root/usr/bin/everprof', f'{d}/root/etc/everprof/everprof.yaml'
     done([binary, 'check', 'config', config])
@@ -141,9 +159,12 @@ def equal_files_make_equal_packages(d):
     for kind, pattern in (('DEB', '*.deb'), ('TGZ', '*.tar.gz')):
         made = []
         for folder in ('a', 'b'):
-            done(['cpack', '-G', kind, '-B', f'{d}/{folder}'], cwd=BUILD,
-                 env={**os.environ, 'SOURCE_DATE_EPOCH': '1700000000'})
-            package, = glob.glob(f'{d}/{folder}/{pattern}')
+            done(
+                ['cpack', '-G', kind, '-B', f'{d}/{folder}'],
+                cwd=BUILD,
+                env={**os.environ, 'SOURCE_DATE_EPOCH': '1700000000'},
+            )
+            (package,) = glob.glob(f'{d}/{folder}/{pattern}')
             with open(package, 'rb') as f:
                 made.append(f.read())
         assert made[0] == made[1], kind
@@ -186,14 +207,18 @@ def alert_rules_and_dashboard_use_existing_metrics(d):
         panels = json.load(f)['panels']
     queries = [t['expr'] for p in panels for t in p['targets']]
     with open(f'{d}/dashboard.yml', 'w') as f:
-        json.dump({'groups': [{'name': 'd', 'rules': [
-            {'record': f'q:{i}', 'expr': q} for i, q in enumerate(queries)]}]}, f)
+        json.dump(
+            {'groups': [{'name': 'd', 'rules': [{'record': f'q:{i}', 'expr': q} for i, q in enumerate(queries)]}]}, f
+        )
     done(['promtool', 'check', 'rules', f'{d}/dashboard.yml'])
-    e = Everprof(f'{d}/e', 'scrape_configs:\n' + heap_job('app', ['127.0.0.1:1'])
-                 + '  file_sd_configs: [{files: ["*.json"]}]\n'
-                 + 'remote_write: [{url: "http://127.0.0.1:1/"}]\n').ready()
-    wait_until('a target is down', 30,
-               lambda: 'everprof_targets{job="app",health="down"} 1' in metrics_of(e))
+    e = Everprof(
+        f'{d}/e',
+        'scrape_configs:\n'
+        + heap_job('app', ['127.0.0.1:1'])
+        + '  file_sd_configs: [{files: ["*.json"]}]\n'
+        + 'remote_write: [{url: "http://127.0.0.1:1/"}]\n',
+    ).ready()
+    wait_until('a target is down', 30, lambda: 'everprof_targets{job="app",health="down"} 1' in metrics_of(e))
     there = set(re.findall(r'^# TYPE (\S+)', metrics_of(e), re.M))
     named = set(re.findall(r'(?:everprof|process)_\w+', '\n'.join(queries) + open(rules).read()))
     missing = {n for n in named if re.sub('_bucket$', '', n) not in there}
@@ -202,8 +227,7 @@ def alert_rules_and_dashboard_use_existing_metrics(d):
     with open(f'{d}/e/everprof.yaml', 'w') as f:
         f.write('scrape_configs: []\n')
     e.child.send_signal(signal.SIGHUP)
-    wait_until('the job is gone', 30,
-               lambda: 'everprof_targets{job="app",health="down"} 0' in metrics_of(e))
+    wait_until('the job is gone', 30, lambda: 'everprof_targets{job="app",health="down"} 0' in metrics_of(e))
     e.finish()
 
 
@@ -212,11 +236,14 @@ def dev_run_scrapes_the_address_that_it_serves(d):
     shutil.copytree(f'{ROOT}/examples', f'{d}/examples')
     functions = re.findall(r'^run_(?:address|config)\(\) \{.*?^\}', open(f'{ROOT}/dev').read(), re.M | re.S)
     assert len(functions) == 2, functions
-    for flags, target in (([], '127.0.0.1:10902'), (['--log.level=debug'], '127.0.0.1:10902'),
-                          (['--web.listen-address=127.0.0.1:11902'], '127.0.0.1:11902'),
-                          (['--web.listen-address', '10.1.2.3:80'], '10.1.2.3:80'),
-                          (['--web.listen-address=:11902', '--log.level=debug'], '127.0.0.1:11902'),
-                          (['--web.listen-address=0.0.0.0:11902'], '127.0.0.1:11902')):
+    for flags, target in (
+        ([], '127.0.0.1:10902'),
+        (['--log.level=debug'], '127.0.0.1:10902'),
+        (['--web.listen-address=127.0.0.1:11902'], '127.0.0.1:11902'),
+        (['--web.listen-address', '10.1.2.3:80'], '10.1.2.3:80'),
+        (['--web.listen-address=:11902', '--log.level=debug'], '127.0.0.1:11902'),
+        (['--web.listen-address=0.0.0.0:11902'], '127.0.0.1:11902'),
+    ):
         script = 'set -euo pipefail\n' + '\n'.join(functions) + '\nrun_config "$(run_address "$@")"'
         path = done(['bash', '-c', script, 'dev', *flags], cwd=d).strip()
         with open(f'{d}/{path}') as f:

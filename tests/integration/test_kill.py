@@ -14,14 +14,17 @@ import subprocess
 import sys
 import time
 
-from harness import (Everprof, Server, Suite, packed, profile, run, send,
-                     wait_until)
+from harness import Everprof, Server, Suite, packed, profile, run, send, wait_until
 
 suite = Suite()
 KILLS = int(os.environ.get('EVERPROF_KILLS', '5'))
 # One series fewer than there are: ranges are sealed all the time.
-FLAGS = ['--storage.tsdb.wal-budget=8MB', '--storage.tsdb.max-series=26',
-         '--storage.tsdb.retention.time=1h', '--clock.steady-for=0s']
+FLAGS = [
+    '--storage.tsdb.wal-budget=8MB',
+    '--storage.tsdb.max-series=26',
+    '--storage.tsdb.retention.time=1h',
+    '--clock.steady-for=0s',
+]
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -33,8 +36,7 @@ def import_old(d, kill):
     for i in range(20):
         with open(os.path.join(folder, f'{now - 5 * 3600000 + i}.pb.gz'), 'wb') as f:
             f.write(packed(profile(f'old {kill} {i}')))
-    r = run('tsdb', 'import', os.path.join(d, f'old{kill}'),
-            f'--storage.tsdb.path={os.path.join(d, "data")}')
+    r = run('tsdb', 'import', os.path.join(d, f'old{kill}'), f'--storage.tsdb.path={os.path.join(d, "data")}')
     assert r.returncode == 0, r
 
 
@@ -48,11 +50,14 @@ def listed_profiles_survive_sigkill(d):
         body = profile(f'{r.path} {n}', n, rng.randrange(20000))
         served[n] = True
         send(r, packed(body))
+
     targets = [Server(answer) for _ in range(4)]
     config = 'scrape_configs:\n' + ''.join(
         f'- job_name: t{i}\n  scrape_interval: 100ms\n  profiling_config: {{pprof_config: '
         f'{{profile: {{seconds: 0}}}}}}\n'
-        f'  static_configs: [{{targets: ["{t.address}"]}}]\n' for i, t in enumerate(targets))
+        f'  static_configs: [{{targets: ["{t.address}"]}}]\n'
+        for i, t in enumerate(targets)
+    )
     ledger = os.path.join(d, 'ledger.jsonl')
     open(ledger, 'w').close()
     known = set()
@@ -63,15 +68,14 @@ def listed_profiles_survive_sigkill(d):
         began = time.monotonic()
         e = Everprof(d, config, FLAGS).ready()
         slowest = max(slowest, time.monotonic() - began)
-        subprocess.run([sys.executable, os.path.join(HERE, 'check_ledger.py'), e.url, ledger],
-                       check=True)
+        subprocess.run([sys.executable, os.path.join(HERE, 'check_ledger.py'), e.url, ledger], check=True)
         wait_until('fresh profiles', 10, lambda: e.range('{job=~".+"}', 'now-2s'))
         time.sleep(rng.uniform(0, 2.5))
         with open(ledger, 'a') as f:
             import hashlib
+
             for s in e.range('{job=~"t.+"}'):
-                fresh = [ms for ms in s['timestamps']
-                         if (json.dumps(s['labels']), ms) not in known]
+                fresh = [ms for ms in s['timestamps'] if (json.dumps(s['labels']), ms) not in known]
                 for ms in fresh:
                     known.add((json.dumps(s['labels']), ms))
                 for ms in fresh:
@@ -85,8 +89,7 @@ def listed_profiles_survive_sigkill(d):
         removed += e.metric('everprof_tsdb_time_retentions_total')
         e.stop(signal.SIGKILL)
     e = Everprof(d, config, FLAGS).ready()
-    subprocess.run([sys.executable, os.path.join(HERE, 'check_ledger.py'), e.url, ledger, 'all'],
-                   check=True)
+    subprocess.run([sys.executable, os.path.join(HERE, 'check_ledger.py'), e.url, ledger, 'all'], check=True)
     assert e.stop() == 0
     assert run('tsdb', 'verify', e.data).returncode == 0
     assert sealed and compacted and removed, (sealed, compacted, removed)

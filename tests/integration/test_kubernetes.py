@@ -20,14 +20,19 @@ FAILURES = ('everprof_discovery_failures_total', '{discovery="kubernetes"}')
 
 def start(d, flags=(), **jobs):
     """everprof with a job for each keyword, whose value is an entry of kubernetes_sd_configs."""
-    return Everprof(d, configuration({
-        name: f'  kubernetes_sd_configs:\n  - {json.dumps(entry)}' for name, entry in jobs.items()}), flags).ready()
+    return Everprof(
+        d,
+        configuration({name: f'  kubernetes_sd_configs:\n  - {json.dumps(entry)}' for name, entry in jobs.items()}),
+        flags,
+    ).ready()
 
 
 def found(e, job='pods'):
     """The labels of Kubernetes of all targets."""
-    return [{k: v for k, v in l if k.startswith(META) or k in ('__address__', 'instance')}
-            for _, l in discovered(e.get('/api/v1/targets').data(), [job])]
+    return [
+        {k: v for k, v in l if k.startswith(META) or k in ('__address__', 'instance')}
+        for _, l in discovered(e.get('/api/v1/targets').data(), [job])
+    ]
 
 
 def addresses(e, job='pods'):
@@ -35,10 +40,14 @@ def addresses(e, job='pods'):
 
 
 def pod(name, ip, namespace='shop', port=80, **labels):
-    return {'metadata': {'name': name, 'namespace': namespace, 'labels': labels},
-            'spec': {'nodeName': 'alder', 'containers': [
-                {'name': 'c', 'image': 'i', 'ports': [{'containerPort': port, 'protocol': 'TCP'}]}]},
-            'status': {'phase': 'Running', 'podIP': ip}}
+    return {
+        'metadata': {'name': name, 'namespace': namespace, 'labels': labels},
+        'spec': {
+            'nodeName': 'alder',
+            'containers': [{'name': 'c', 'image': 'i', 'ports': [{'containerPort': port, 'protocol': 'TCP'}]}],
+        },
+        'status': {'phase': 'Running', 'podIP': ip},
+    }
 
 
 def with_pods(count=3, **options):
@@ -81,9 +90,18 @@ def changes_arrive_by_watches(d):
     k = with_pods()
     service = {'metadata': {'name': 'web', 'namespace': 'shop'}, 'spec': {'ports': []}}
     k.put('services', service)
-    k.put('endpoints', {'metadata': {'name': 'web', 'namespace': 'shop'}, 'subsets': [{
-        'addresses': [{'ip': '10.0.0.1', 'targetRef': {'kind': 'Pod', 'name': 'p1', 'namespace': 'shop'}}],
-        'ports': [{'port': 80, 'protocol': 'TCP'}]}]})
+    k.put(
+        'endpoints',
+        {
+            'metadata': {'name': 'web', 'namespace': 'shop'},
+            'subsets': [
+                {
+                    'addresses': [{'ip': '10.0.0.1', 'targetRef': {'kind': 'Pod', 'name': 'p1', 'namespace': 'shop'}}],
+                    'ports': [{'port': 80, 'protocol': 'TCP'}],
+                }
+            ],
+        },
+    )
     e = start(d, pods={'role': 'pod', 'api_server': k.url}, ends={'role': 'endpoints', 'api_server': k.url})
     wait_until('pods', 30, lambda: addresses(e) == ['10.0.0.0:80', '10.0.0.1:80', '10.0.0.2:80'])
     k.put('pods', pod('p3', '10.0.0.3'))
@@ -93,6 +111,7 @@ def changes_arrive_by_watches(d):
 
     def label(name):
         return lambda: [t.get(META + name) for t in found(e, 'ends')]
+
     # Endpoints change with their pods and services.
     wait_until('endpoints', 30, lambda: label('pod_phase')() == ['Running'])
     k.put('pods', pod('p1', '10.0.0.1', tier='gold'))
@@ -102,8 +121,7 @@ def changes_arrive_by_watches(d):
     wait_until('a label of the service', 30, lambda: label('service_label_team')() == ['a'])
     k.remove('services', 'web', 'shop')
     k.remove('pods', 'p1', 'shop')
-    wait_until('neither pod nor service', 30, lambda: label('service_label_team')() == [None] ==
-               label('pod_phase')())
+    wait_until('neither pod nor service', 30, lambda: label('service_label_team')() == [None] == label('pod_phase')())
     assert e.metric(*FAILURES) == 0
     k.stop()
 
@@ -129,6 +147,7 @@ def lists_come_in_pages_and_watches_go_on_after_them(d):
         if watches[-1]['resourceVersion'] != str(k.version):
             k.drop_watches()
         return watches[-1]['resourceVersion'] == str(k.version)
+
     time.sleep(2)
     wait_until('a watch from the version of a bookmark', 60, goes_on, 2)
     k.put('pods', pod('late', '10.9.9.9'))
@@ -162,11 +181,15 @@ def a_version_that_is_gone_is_listed_again(d):
             say(r, status(410, 'Expired'), 410)
             return True
         return False
+
     before = len(k.asked)
     k.trouble = gone
     k.drop_watches()
-    wait_until('a list without a version', 60, lambda: any(
-        'watch' not in q and 'resourceVersion' not in q for _, _, q, _ in k.asked[before:]))
+    wait_until(
+        'a list without a version',
+        60,
+        lambda: any('watch' not in q and 'resourceVersion' not in q for _, _, q, _ in k.asked[before:]),
+    )
     k.trouble = None
     k.put('pods', pod('p1', '10.0.7.7'))
     wait_until('targets', 60, lambda: '10.0.7.7:80' in addresses(e))
@@ -183,6 +206,7 @@ def a_page_that_has_expired_is_asked_for_in_one_list(d):
             say(r, status(410, 'Expired', 'The provided continue parameter is too old'), 410)
             return True
         return False
+
     k.trouble = expired
     e = start(d, pods={'role': 'pod', 'api_server': k.url})
     wait_until('pods', 30, lambda: len(addresses(e)) == 25)
@@ -193,11 +217,26 @@ def a_page_that_has_expired_is_asked_for_in_one_list(d):
 
 LIST = '{"metadata": {"resourceVersion": "5"}, "items": ['
 EVENT = '{"type": "MODIFIED", "object": '
-STRANGE = ('', 'null', '[]', '{}', '{"items": []}', LIST + '{"metadata": {"name": "torn", "na',
-           LIST + '{"metadata": {}}]}', LIST + '3, null]}', LIST + '{]}', LIST + ']} more',
-           LIST + '{"metadata": {"name": "x", "namespace": 3, "labels": [1], "annotations": {"a": {}}}, "spec": 7}',
-           EVENT + '{"metadata": {"name": "x"', EVENT + '7}', '{"type": "STRANGE"}', '{"type": "ERROR"}',
-           '"' + 'x' * 100000, '{"' + 'k' * 1000 + '": 1}', '[' * 100000)
+STRANGE = (
+    '',
+    'null',
+    '[]',
+    '{}',
+    '{"items": []}',
+    LIST + '{"metadata": {"name": "torn", "na',
+    LIST + '{"metadata": {}}]}',
+    LIST + '3, null]}',
+    LIST + '{]}',
+    LIST + ']} more',
+    LIST + '{"metadata": {"name": "x", "namespace": 3, "labels": [1], "annotations": {"a": {}}}, "spec": 7}',
+    EVENT + '{"metadata": {"name": "x"',
+    EVENT + '7}',
+    '{"type": "STRANGE"}',
+    '{"type": "ERROR"}',
+    '"' + 'x' * 100000,
+    '{"' + 'k' * 1000 + '": 1}',
+    '[' * 100000,
+)
 
 
 @suite.test
@@ -208,7 +247,9 @@ def targets_stay_while_the_server_misbehaves(d):
             stream(r, text)
             r.close_connection = True
             return True
+
         return trouble
+
     servers = {f'j{i}': with_pods() for i in range(len(STRANGE))}
     e = start(d, **{name: {'role': 'pod', 'api_server': k.url} for name, k in servers.items()})
     for name in servers:
@@ -232,6 +273,7 @@ def targets_stay_while_the_server_misbehaves(d):
 
 def endless(kind):
     """A server that behaves so that a client without pauses would ask thousands of times."""
+
     def trouble(r, resource, query):
         if kind == 'pages':
             say(r, {'metadata': {'resourceVersion': '5', 'continue': 'next'}, 'items': []})
@@ -246,6 +288,7 @@ def endless(kind):
         object_.setdefault('metadata', {})['resourceVersion'] = '1003'
         stream(r, json.dumps({'type': kind, 'object': object_}), True)
         return True
+
     return trouble
 
 
@@ -273,7 +316,9 @@ def endless_answers_are_followed_by_pauses(d):
         k.put('pods', pod('new', '10.0.0.99'))
     for kind, k in servers.items():
         wait_until(f'an event of {kind}', 90, lambda: '10.0.0.99:80' in addresses(e, kind))
-    wait_until('no failure', 90, lambda: {x['health'] for x in e.get('/api/v1/targets').data()['discoveries']} == {'up'})
+    wait_until(
+        'no failure', 90, lambda: {x['health'] for x in e.get('/api/v1/targets').data()['discoveries']} == {'up'}
+    )
     for k in servers.values():
         k.stop()
     e.finish()
@@ -320,8 +365,9 @@ def duplicate_and_late_events_change_nothing(d):
             k.changes.append((k.version, 'pods', 'DELETED', pod('never', '10.1.1.1')))
         k.changed.notify_all()
     k.put('pods', pod('last', '10.0.0.50'))
-    wait_until('the last event', 30, lambda: addresses(e) == [
-        '10.0.0.0:80', '10.0.0.1:80', '10.0.0.2:80', '10.0.0.50:80'])
+    wait_until(
+        'the last event', 30, lambda: addresses(e) == ['10.0.0.0:80', '10.0.0.1:80', '10.0.0.2:80', '10.0.0.50:80']
+    )
     k.stop()
 
 
@@ -330,14 +376,22 @@ def namespaces_and_selectors_limit_what_is_asked_for(d):
     k = with_pods()
     k.put('pods', pod('other', '10.2.0.1', 'billing'))
     k.put('pods', pod('third', '10.3.0.1', 'third'))
-    e = start(d, pods={'role': 'pod', 'api_server': k.url, 'namespaces': {'names': ['shop', 'billing', 'shop']},
-                       'selectors': [{'role': 'pod', 'label': 'a=b,!c', 'field': 'spec.nodeName=alder'},
-                                     {'role': 'node', 'label': 'disk in (ssd, hdd)'}]})
+    e = start(
+        d,
+        pods={
+            'role': 'pod',
+            'api_server': k.url,
+            'namespaces': {'names': ['shop', 'billing', 'shop']},
+            'selectors': [
+                {'role': 'pod', 'label': 'a=b,!c', 'field': 'spec.nodeName=alder'},
+                {'role': 'node', 'label': 'disk in (ssd, hdd)'},
+            ],
+        },
+    )
     wait_until('pods', 30, lambda: len(addresses(e)) == 4)
     wait_until('watches', 30, lambda: sum('watch' in q for _, _, q, _ in k.asked) == 2)
     assert sorted((r, ns) for r, ns, q, _ in k.asked if 'watch' not in q) == [('pods', 'billing'), ('pods', 'shop')]
-    assert all(q['labelSelector'] == 'a=b,!c' and q['fieldSelector'] == 'spec.nodeName=alder'
-               for _, _, q, _ in k.asked)
+    assert all(q['labelSelector'] == 'a=b,!c' and q['fieldSelector'] == 'spec.nodeName=alder' for _, _, q, _ in k.asked)
     # An object of one namespace is not removed by the list of another.
     k.forget()
     k.drop_watches()
@@ -346,8 +400,15 @@ def namespaces_and_selectors_limit_what_is_asked_for(d):
     e.finish()
     # With a selector for nodes, pods of other nodes are left out.
     k.put('nodes', {'metadata': {'name': 'birch', 'labels': {'disk': 'ssd'}}, 'status': {}})
-    e = start(d, pods={'role': 'pod', 'api_server': k.url, 'attach_metadata': {'node': True},
-                       'selectors': [{'role': 'node', 'label': 'disk=ssd'}]})
+    e = start(
+        d,
+        pods={
+            'role': 'pod',
+            'api_server': k.url,
+            'attach_metadata': {'node': True},
+            'selectors': [{'role': 'node', 'label': 'disk=ssd'}],
+        },
+    )
     on_birch = pod('p7', '10.0.0.7')
     on_birch['spec']['nodeName'] = 'birch'
     k.put('pods', on_birch)
@@ -368,11 +429,18 @@ def a_resource_that_may_not_be_listed_is_named(d):
 
 
 def kubeconfig(path, k, user, cluster=(), context='c'):
-    text = {'apiVersion': 'v1', 'kind': 'Config', 'current-context': context, 'preferences': {},
-            'contexts': [{'name': 'other', 'context': {}}, {'name': 'c', 'context': {
-                'cluster': 'k', 'user': 'u', 'namespace': 'ignored'}}],
-            'clusters': [{'name': 'k', 'cluster': {'server': k.url, **dict(cluster)}}],
-            'users': [{'name': 'u', 'user': user}]}
+    text = {
+        'apiVersion': 'v1',
+        'kind': 'Config',
+        'current-context': context,
+        'preferences': {},
+        'contexts': [
+            {'name': 'other', 'context': {}},
+            {'name': 'c', 'context': {'cluster': 'k', 'user': 'u', 'namespace': 'ignored'}},
+        ],
+        'clusters': [{'name': 'k', 'cluster': {'server': k.url, **dict(cluster)}}],
+        'users': [{'name': 'u', 'user': user}],
+    }
     with open(path, 'w') as f:
         json.dump(text, f)
     return {'role': 'pod', 'kubeconfig_file': os.path.basename(path)}
@@ -406,8 +474,12 @@ def a_kubeconfig_file_logs_in(d):
     wait_until('the new token', 60, lambda: '10.0.8.8:80' in addresses(e))
     # The kubeconfig file changes: other credentials, as another user.
     k.tokens = ['Basic ' + base64.b64encode(b'me:pw').decode()]
-    kubeconfig(f'{d}/config', k, {'username': 'me', 'password': 'pw', 'as': 'you', 'as-groups': ['g1', 'g2']},
-               {'certificate-authority-data': data(ca.cert)})
+    kubeconfig(
+        f'{d}/config',
+        k,
+        {'username': 'me', 'password': 'pw', 'as': 'you', 'as-groups': ['g1', 'g2']},
+        {'certificate-authority-data': data(ca.cert)},
+    )
     k.drop_watches()
     k.put('pods', pod('p0', '10.0.8.9'))
     wait_until('the new file', 60, lambda: '10.0.8.9:80' in addresses(e))
@@ -417,7 +489,9 @@ def a_kubeconfig_file_logs_in(d):
     k.stop()
     # A client certificate.
     k = with_pods(tls=(cert, key, ca.cert))
-    entry = kubeconfig(f'{d}/config', k, {'client-certificate-data': data(mine), 'client-key-data': data(mine_key)}, tls)
+    entry = kubeconfig(
+        f'{d}/config', k, {'client-certificate-data': data(mine), 'client-key-data': data(mine_key)}, tls
+    )
     e = start(d, pods=entry)
     wait_until('pods', 30, lambda: len(addresses(e)) == 3)
     k.stop()
@@ -450,10 +524,17 @@ def a_credential_plugin_logs_in(d):
     def runs():
         with open(f'{d}/runs') as f:
             return len(f.readlines())
+
     plugin(PLUGIN, {'token': 't1'})
-    exec_ = {'apiVersion': 'client.authentication.k8s.io/v1', 'command': './plugin', 'args': ['a b'],
-             'env': [{'name': 'TOKEN', 'value': 'yes'}], 'interactiveMode': 'Never', 'provideClusterInfo': True,
-             'installHint': 'install the plugin'}
+    exec_ = {
+        'apiVersion': 'client.authentication.k8s.io/v1',
+        'command': './plugin',
+        'args': ['a b'],
+        'env': [{'name': 'TOKEN', 'value': 'yes'}],
+        'interactiveMode': 'Never',
+        'provideClusterInfo': True,
+        'installHint': 'install the plugin',
+    }
     entry = kubeconfig(f'{d}/config', k, {'exec': exec_}, {'certificate-authority-data': data(ca.cert)})
     e = start(d, pods=entry)
     wait_until('pods', 30, lambda: len(addresses(e)) == 3)
@@ -477,17 +558,26 @@ def a_credential_plugin_logs_in(d):
 def a_credential_plugin_that_fails_is_named(d):
     k = with_pods()
     k.url = 'https://127.0.0.1:1'
-    exec_ = {'apiVersion': 'client.authentication.k8s.io/v1', 'interactiveMode': 'Never',
-             'installHint': 'install the plugin'}
-    says = {'echo \'{"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1"}\'': 'neither a token nor',
-            'echo \'{"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1", '
-            '"status": {"clientKeyData": "x"}}\'': 'only one of',
-            'exit 7': 'exit code 7', 'echo hello': 'ExecCredential in JSON', 'kill -9 $$': 'signal 9',
-            'echo \'{"kind": "ExecCredential", "apiVersion": "v0"}\'': 'does not have the apiVersion',
-            'yes': 'prints more than 1 MB', 'no-such-plugin': 'install the plugin', 'sleep 1000 & wait': None,
-            # It leaves its process group.
-            f'exec python3 -c "import os, time; os.setpgid(0, os.getpgid(os.getppid())); '
-            f'open(\'{d}/left\', \'w\').write(str(os.getpid())); time.sleep(1000)"': None}
+    exec_ = {
+        'apiVersion': 'client.authentication.k8s.io/v1',
+        'interactiveMode': 'Never',
+        'installHint': 'install the plugin',
+    }
+    says = {
+        'echo \'{"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1"}\'': 'neither a token nor',
+        'echo \'{"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1", '
+        '"status": {"clientKeyData": "x"}}\'': 'only one of',
+        'exit 7': 'exit code 7',
+        'echo hello': 'ExecCredential in JSON',
+        'kill -9 $$': 'signal 9',
+        'echo \'{"kind": "ExecCredential", "apiVersion": "v0"}\'': 'does not have the apiVersion',
+        'yes': 'prints more than 1 MB',
+        'no-such-plugin': 'install the plugin',
+        'sleep 1000 & wait': None,
+        # It leaves its process group.
+        f'exec python3 -c "import os, time; os.setpgid(0, os.getpgid(os.getppid())); '
+        f'open(\'{d}/left\', \'w\').write(str(os.getpid())); time.sleep(1000)"': None,
+    }
     jobs = {}
     for i, script in enumerate(says):
         command = f'./plugin{i}' if script != 'no-such-plugin' else script
@@ -519,13 +609,20 @@ def a_new_kubeconfig_file_replaces_a_plugin_that_runs(d):
         f.write(f'#!/bin/sh\necho >>{d}/runs\n[ -e {d}/token ] || exec sleep 1000\ncat {d}/token\n')
     os.chmod(f'{d}/plugin', 0o755)
     with open(f'{d}/token', 'w') as f:
-        json.dump({'kind': 'ExecCredential', 'apiVersion': 'client.authentication.k8s.io/v1',
-                   'status': {'token': 't1'}}, f)
+        json.dump(
+            {'kind': 'ExecCredential', 'apiVersion': 'client.authentication.k8s.io/v1', 'status': {'token': 't1'}}, f
+        )
     cluster = {'certificate-authority-data': data(ca.cert)}
-    entry = kubeconfig(f'{d}/config', k, {'exec': {
-        'apiVersion': 'client.authentication.k8s.io/v1', 'command': './plugin', 'interactiveMode': 'Never'}}, cluster)
+    entry = kubeconfig(
+        f'{d}/config',
+        k,
+        {'exec': {'apiVersion': 'client.authentication.k8s.io/v1', 'command': './plugin', 'interactiveMode': 'Never'}},
+        cluster,
+    )
     e = start(d, ends={**entry, 'role': 'endpoints'})
-    wait_until('watches', 30, lambda: {r for r, _, q, _ in k.asked if 'watch' in q} == {'pods', 'services', 'endpoints'})
+    wait_until(
+        'watches', 30, lambda: {r for r, _, q, _ in k.asked if 'watch' in q} == {'pods', 'services', 'endpoints'}
+    )
     # The credential is refused for pods alone, and the plugin hangs: this watch waits.
     os.remove(f'{d}/token')
     k.trouble = lambda r, resource, _: resource == 'pods' and (say(r, status(401), 401) or True)
@@ -535,6 +632,7 @@ def a_new_kubeconfig_file_replaces_a_plugin_that_runs(d):
     def runs():
         with open(f'{d}/runs') as f:
             return len(f.readlines())
+
     wait_until('the plugin', 60, lambda: runs() == 2)
     # The other watches end, and find a file without a plugin.
     k.trouble = None
@@ -550,15 +648,27 @@ def a_new_kubeconfig_file_replaces_a_plugin_that_runs(d):
 def mistakes_in_a_kubeconfig_file_are_named(d):
     k = with_pods()
     v1 = {'apiVersion': 'client.authentication.k8s.io/v1', 'command': 'x', 'interactiveMode': 'Never'}
-    cases = (({}, (), 'there is no context "none"', 'none'), ({'token': 'a', 'username': 'b'}, (), 'more than one', 'c'),
-             ({}, {'server': ''}, 'the cluster has no server', 'c'), ({}, {'certificate-authority-data': '?'}, 'not base64', 'c'),
-             ({'client-key': 'a'}, (), 'only one of client-certificate', 'c'), ({'auth-provider': {'name': 'gcp'}}, (), 'auth-provider', 'c'),
-             ({'exec': {**v1, 'apiVersion': 'v0'}}, (), 'apiVersion "v0"', 'c'), ({'exec': {**v1, 'command': ''}}, (), 'command is missing', 'c'),
-             ({'exec': {**v1, 'interactiveMode': 'Always'}}, (), 'no terminal', 'c'),
-             ({'exec': {'apiVersion': v1['apiVersion'], 'command': 'x'}}, (), 'interactiveMode is missing', 'c'),
-             ({}, {'insecure-skip-tls-verify': True, 'certificate-authority': 'x'}, 'cannot be combined', 'c'))
-    e = start(d, **{f'j{i}': kubeconfig(f'{d}/config{i}', k, user, cluster, context)
-                    for i, (user, cluster, _, context) in enumerate(cases)}, none={'role': 'pod', 'kubeconfig_file': 'missing'})
+    cases = (
+        ({}, (), 'there is no context "none"', 'none'),
+        ({'token': 'a', 'username': 'b'}, (), 'more than one', 'c'),
+        ({}, {'server': ''}, 'the cluster has no server', 'c'),
+        ({}, {'certificate-authority-data': '?'}, 'not base64', 'c'),
+        ({'client-key': 'a'}, (), 'only one of client-certificate', 'c'),
+        ({'auth-provider': {'name': 'gcp'}}, (), 'auth-provider', 'c'),
+        ({'exec': {**v1, 'apiVersion': 'v0'}}, (), 'apiVersion "v0"', 'c'),
+        ({'exec': {**v1, 'command': ''}}, (), 'command is missing', 'c'),
+        ({'exec': {**v1, 'interactiveMode': 'Always'}}, (), 'no terminal', 'c'),
+        ({'exec': {'apiVersion': v1['apiVersion'], 'command': 'x'}}, (), 'interactiveMode is missing', 'c'),
+        ({}, {'insecure-skip-tls-verify': True, 'certificate-authority': 'x'}, 'cannot be combined', 'c'),
+    )
+    e = start(
+        d,
+        **{
+            f'j{i}': kubeconfig(f'{d}/config{i}', k, user, cluster, context)
+            for i, (user, cluster, _, context) in enumerate(cases)
+        },
+        none={'role': 'pod', 'kubeconfig_file': 'missing'},
+    )
     for _, _, says, _ in cases:
         wait_until(says, 30, lambda: says.replace('"', '\\"') in e.text())
     wait_until('a missing file', 30, lambda: 'missing' in e.text())
@@ -577,19 +687,23 @@ def outside_of_a_pod_an_api_server_is_needed(d):
 @suite.test
 def mistakes_in_the_configuration_are_named(d):
     pods = 'role: pod, api_server: http://x'
-    cases = {'{}': 'role missing (one of', '{role: Pod}': 'unknown role Pod',
-             '{role: pod, api_server: x}': 'must begin with http', '{role: pod, refresh_interval: 1s}': 'refresh_interval',
-             f'{{{pods}, kubeconfig_file: y}}': 'kubeconfig_file and api_server cannot',
-             '{role: pod, bearer_token: x}': 'require the URL of the api_server',
-             '{role: pod, kubeconfig_file: y, tls_config: {insecure_skip_verify: true}}': 'belong into that file',
-             f'{{{pods}, namespaces: {{own_namespace: true}}}}': 'own_namespace and api_server',
-             f'{{{pods}, namespaces: {{name: [a]}}}}': 'field name',
-             f'{{{pods}, selectors: [{{role: pod}}, {{role: pod}}]}}': 'duplicated selector role: pod',
-             f'{{{pods}, selectors: [{{role: service}}]}}': 'the role pod has no use for a selector with role service',
-             f'{{{pods}, selectors: [{{role: x}}]}}': 'selectors: unknown role',
-             f'{{{pods}, selectors: [{{role: pod, label: "a=="}}, {{role: node, label: "in (a"}}]}}': 'not a label selector',
-             f'{{{pods}, selectors: [{{role: pod, field: a}}]}}': 'not a field selector',
-             f'{{{pods}, attach_metadata: {{nodes: true}}}}': 'field nodes'}
+    cases = {
+        '{}': 'role missing (one of',
+        '{role: Pod}': 'unknown role Pod',
+        '{role: pod, api_server: x}': 'must begin with http',
+        '{role: pod, refresh_interval: 1s}': 'refresh_interval',
+        f'{{{pods}, kubeconfig_file: y}}': 'kubeconfig_file and api_server cannot',
+        '{role: pod, bearer_token: x}': 'require the URL of the api_server',
+        '{role: pod, kubeconfig_file: y, tls_config: {insecure_skip_verify: true}}': 'belong into that file',
+        f'{{{pods}, namespaces: {{own_namespace: true}}}}': 'own_namespace and api_server',
+        f'{{{pods}, namespaces: {{name: [a]}}}}': 'field name',
+        f'{{{pods}, selectors: [{{role: pod}}, {{role: pod}}]}}': 'duplicated selector role: pod',
+        f'{{{pods}, selectors: [{{role: service}}]}}': 'the role pod has no use for a selector with role service',
+        f'{{{pods}, selectors: [{{role: x}}]}}': 'selectors: unknown role',
+        f'{{{pods}, selectors: [{{role: pod, label: "a=="}}, {{role: node, label: "in (a"}}]}}': 'not a label selector',
+        f'{{{pods}, selectors: [{{role: pod, field: a}}]}}': 'not a field selector',
+        f'{{{pods}, attach_metadata: {{nodes: true}}}}': 'field nodes',
+    }
     for text, says in cases.items():
         with open(f'{d}/c.yaml', 'w') as f:
             f.write(f'scrape_configs:\n- job_name: a\n  kubernetes_sd_configs: [{text}]\n')
@@ -608,9 +722,15 @@ def names_of_containers_are_asked_for_this_node_alone(d):
     container['status']['containerStatuses'] = [{'name': 'c', 'containerID': 'containerd://c1'}]
     k.put('pods', container)
     secret = {'credentials': 'very-secret'}
-    entries = [{'role': 'pod', 'api_server': k.url, 'authorization': secret,
-                'selectors': [{'role': 'pod', 'field': 'spec.nodeName=${NODE_NAME},status.phase=${PHASE}'}]},
-               {'role': 'pod', 'api_server': k.url + '/', 'selectors': [{'role': 'pod', 'label': 'a=b'}]}]
+    entries = [
+        {
+            'role': 'pod',
+            'api_server': k.url,
+            'authorization': secret,
+            'selectors': [{'role': 'pod', 'field': 'spec.nodeName=${NODE_NAME},status.phase=${PHASE}'}],
+        },
+        {'role': 'pod', 'api_server': k.url + '/', 'selectors': [{'role': 'pod', 'label': 'a=b'}]},
+    ]
     text = f'ebpf: {{enabled: true, kubernetes_sd_configs: {json.dumps(entries)}}}'
     with open(f'{d}/c.yaml', 'w') as f:
         f.write(text)
@@ -622,8 +742,12 @@ def names_of_containers_are_asked_for_this_node_alone(d):
     finally:
         del os.environ['NODE_NAME'], os.environ['PHASE']
     wait_until('a container', 20, lambda: 'names of containers" containers=1' in e.text())
-    wait_until('lists', 20, lambda: {(q.get('fieldSelector'), q.get('labelSelector')) for _, _, q, _ in k.asked}
-               == {('spec.nodeName=alder,status.phase=Running', None), (None, 'a=b')})
+    wait_until(
+        'lists',
+        20,
+        lambda: {(q.get('fieldSelector'), q.get('labelSelector')) for _, _, q, _ in k.asked}
+        == {('spec.nodeName=alder,status.phase=Running', None), (None, 'a=b')},
+    )
     shown = e.get('/api/v1/status/config').body.decode()
     assert 'very-secret' not in shown and 'very-secret' not in e.text() and '<secret>' in shown, shown
     e.finish()

@@ -14,9 +14,9 @@ suite = Suite()
 @suite.test
 def limits_hold_under_load(d):
     limits = 96 + 16
-    e, load, small, peak = attack(d, 8, 20, 20, 8, 1 << 20, 100000,
-                                  ['--query.memory=96MB', '--ingest.memory=16MB',
-                                   '--query.timeout=5s'])
+    e, load, small, peak = attack(
+        d, 8, 20, 20, 8, 1 << 20, 100000, ['--query.memory=96MB', '--ingest.memory=16MB', '--query.timeout=5s']
+    )
     sanitized = e.memory('VmPeak') > 1 << 20
     finish(e, load)
     assert not load.wrong, load.wrong[:3]
@@ -33,22 +33,26 @@ def only_slow_clients_are_disconnected(d):
         s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         s.sendall(f'GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n'.encode())
         assert s.recv(15) == b'HTTP/1.1 200 OK'
-        wait_until('its memory is given back', 90, lambda: e.get(
-            '/api/v1/query', query='heap', report='raw', time=1700000000000).status == 200
-            and e.get('/metrics').body.count(b'\n') and closed(s))
+        wait_until(
+            'its memory is given back',
+            90,
+            lambda: e.get('/api/v1/query', query='heap', report='raw', time=1700000000000).status == 200
+            and e.get('/metrics').body.count(b'\n')
+            and closed(s),
+        )
 
 
 def closed(s):
     """Whether the other end has closed, though not all was read."""
     import struct
+
     info = s.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 8)
     return struct.unpack('B', info[:1])[0] != 1  # TCP_ESTABLISHED
 
 
 @suite.test
 def deep_stacks_respect_the_query_timeout(d):
-    e = stored(d, {('deep', 'cpu'): [deep(9000000)]}, '--query.timeout=1s',
-               '--query.memory=2GB')
+    e = stored(d, {('deep', 'cpu'): [deep(9000000)]}, '--query.timeout=1s', '--query.memory=2GB')
     for report in ('flamegraph', 'top', 'folded', 'traces', 'speedscope', 'dot', 'tree'):
         a = e.get('/api/v1/query', query='cpu', report=report, max_nodes=0, **MERGE)
         assert a.status in (200, 429, 503), (report, a.status, a.body[:200])

@@ -31,8 +31,9 @@ def documents():
 
 def files(text):
     """{name: text} of the files in a ConfigMap."""
-    return {name: textwrap.dedent(body) for name, body in
-            re.findall(r'^  ([\w.]+): \|\n((?:    .*\n|\n)*)', text, re.M)}
+    return {
+        name: textwrap.dedent(body) for name, body in re.findall(r'^  ([\w.]+): \|\n((?:    .*\n|\n)*)', text, re.M)
+    }
 
 
 @suite.test
@@ -56,26 +57,43 @@ def configurations_are_valid(d):
     assert not done.returncode, done
     # The flags of the central everprof, with other paths.
     flags = re.findall(r'^        - (--\S+)', objects['StatefulSet', 'everprof'], re.M)
-    flags = [f for f in flags if not re.match('--(config.file|storage.tsdb.path|web.listen-address|web.config.file)=', f)]
+    flags = [
+        f for f in flags if not re.match('--(config.file|storage.tsdb.path|web.listen-address|web.config.file)=', f)
+    ]
     assert len(flags) == 4, flags
     e = Everprof(f'{d}/central', central['everprof.yaml'], [*flags, f'--web.config.file={d}/web.yaml'])
-    wait_until('an answer', 30, lambda: e.get('/-/ready', {'Authorization': 'Bearer ' + 'read-token' * 3}).status == 200
-               if os.path.exists(f'{d}/central/everprof.log') and 'is ready' in e.text() else False)
+    wait_until(
+        'an answer',
+        30,
+        lambda: e.get('/-/ready', {'Authorization': 'Bearer ' + 'read-token' * 3}).status == 200
+        if os.path.exists(f'{d}/central/everprof.log') and 'is ready' in e.text()
+        else False,
+    )
     # Probes have no token.
-    probed = re.findall(r'^        (\w+)Probe: \{httpGet: \{path: ([^,]+), port: http\}', objects['StatefulSet', 'everprof'], re.M)
+    probed = re.findall(
+        r'^        (\w+)Probe: \{httpGet: \{path: ([^,]+), port: http\}', objects['StatefulSet', 'everprof'], re.M
+    )
     assert sorted(name for name, _ in probed) == ['liveness', 'readiness', 'startup'], probed
     for _, path in probed:
         assert e.get(path).status == 200, path
     # Agents are probed by a command in the container.
-    commands = re.findall(r'^          exec: \{command: \[/usr/bin/everprof, (.*)\]\}', objects['DaemonSet', 'everprof-agent'], re.M)
+    commands = re.findall(
+        r'^          exec: \{command: \[/usr/bin/everprof, (.*)\]\}', objects['DaemonSet', 'everprof-agent'], re.M
+    )
     assert len(commands) == 2, commands
     for command in commands:
         asked = run(*command.split(', '), f'--server={e.url}')
         assert not asked.returncode, asked
-    for token, path, status in (('read', '/api/v1/series?match[]=x', 200), ('write', '/api/v1/series?match[]=x', 403),
-                                ('read', '/api/v1/write', 403)):
-        answer = e.get(path, {'Authorization': f'Bearer {token}-token{token}-token{token}-token'},
-                       data=b'' if 'write' in path else None)
+    for token, path, status in (
+        ('read', '/api/v1/series?match[]=x', 200),
+        ('write', '/api/v1/series?match[]=x', 403),
+        ('read', '/api/v1/write', 403),
+    ):
+        answer = e.get(
+            path,
+            {'Authorization': f'Bearer {token}-token{token}-token{token}-token'},
+            data=b'' if 'write' in path else None,
+        )
         assert answer.status == status, (token, path, answer.status)
     e.finish()
 
@@ -87,16 +105,24 @@ def annotations_choose_the_port(d):
     with open(f'{d}/c.yaml', 'w') as f:
         f.write(files(documents()['ConfigMap', 'everprof-agent'])['everprof.yaml'])
     job = re.search(r'job_name: (\S+)', open(f'{d}/c.yaml').read())[1]
-    for address, ip, port, url in (('10.0.0.1', '10.0.0.1', '6060', 'http://10.0.0.1:6060/'),
-                                   ('10.0.0.1:80', '10.0.0.1', '6060', 'http://10.0.0.1:6060/'),
-                                   ('10.0.0.1:81', '10.0.0.1', '', 'http://10.0.0.1:81/'),
-                                   ('fd00::1', 'fd00::1', '6060', 'http://[fd00::1]:6060/'),
-                                   ('[fd00::1]:80', 'fd00::1', '6060', 'http://[fd00::1]:6060/'),
-                                   ('[fd00::1]:81', 'fd00::1', 'x', 'http://[fd00::1]:81/')):
-        labels = {'__address__': address, '__meta_kubernetes_pod_ip': ip, '__meta_kubernetes_pod_phase': 'Running',
-                  '__meta_kubernetes_pod_annotation_everprof_io_scrape': 'true',
-                  '__meta_kubernetes_pod_annotation_everprof_io_port': port}
-        done = run('check', 'relabel', f'{d}/c.yaml', job, '{' + ', '.join(f'{k}="{v}"' for k, v in labels.items()) + '}')
+    for address, ip, port, url in (
+        ('10.0.0.1', '10.0.0.1', '6060', 'http://10.0.0.1:6060/'),
+        ('10.0.0.1:80', '10.0.0.1', '6060', 'http://10.0.0.1:6060/'),
+        ('10.0.0.1:81', '10.0.0.1', '', 'http://10.0.0.1:81/'),
+        ('fd00::1', 'fd00::1', '6060', 'http://[fd00::1]:6060/'),
+        ('[fd00::1]:80', 'fd00::1', '6060', 'http://[fd00::1]:6060/'),
+        ('[fd00::1]:81', 'fd00::1', 'x', 'http://[fd00::1]:81/'),
+    ):
+        labels = {
+            '__address__': address,
+            '__meta_kubernetes_pod_ip': ip,
+            '__meta_kubernetes_pod_phase': 'Running',
+            '__meta_kubernetes_pod_annotation_everprof_io_scrape': 'true',
+            '__meta_kubernetes_pod_annotation_everprof_io_port': port,
+        }
+        done = run(
+            'check', 'relabel', f'{d}/c.yaml', job, '{' + ', '.join(f'{k}="{v}"' for k, v in labels.items()) + '}'
+        )
         assert not done.returncode and url in done.stdout, (address, done)
 
 
@@ -139,7 +165,9 @@ def the_schema_knows_all_values_and_no_others(d):
     folder = os.path.join(FOLDER, 'everprof/templates')
     templates = ''.join(text_of(f'everprof/templates/{name}') for name in os.listdir(folder))
     values = keys(text_of('everprof/values.yaml'), 0)
-    assert set(values) == {'image', 'secret', 'central', 'agent'} == set(schema['properties']) - {'global'}, values.keys()
+    assert (
+        set(values) == {'image', 'secret', 'central', 'agent'} == set(schema['properties']) - {'global'}
+    ), values.keys()
     assert not schema['additionalProperties']
     for section in ('image', 'central', 'agent'):
         known, mine = schema['properties'][section], keys(values[section], 2)

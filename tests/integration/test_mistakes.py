@@ -8,8 +8,7 @@ import subprocess
 import time
 
 from certs import Authority
-from harness import (Everprof, Server, Suite, free_port, heap_job, packed, profile, run, send, varint,
-                     wait_until)
+from harness import Everprof, Server, Suite, free_port, heap_job, packed, profile, run, send, varint, wait_until
 from pprof_peer import ENV, PPROF
 from query_data import ALL, CORPUS_BEGIN, corpus
 from users import hashed, rewrite
@@ -42,14 +41,16 @@ def mistyped_commands_and_flags_get_suggestions(d):
     says(refused('query', 'top'), 'SELECTOR is missing')
     says(refused('query', 'diff', 'heap'), 'the base is missing', '--base-from')
     says(refused('query', 'diff', 'heap', '--time=now'), 'the base is missing')
-    says(refused('query', 'diff', 'heap', '--base-time=now', '--base-from=now-1h'),
-         '--base-time', '--base-from')
+    says(refused('query', 'diff', 'heap', '--base-time=now', '--base-from=now-1h'), '--base-time', '--base-from')
     says(refused('report', 'flame', 'x'), 'unknown report "flame"', 'flamegraph', 'speedscope')
     says(refused('querry'), 'did you mean everprof query?')
     says(refused('query', 'top', 'heap', '--top=5'), 'did you mean --nodecount?')
     says(refused('query', 'top', 'heap', '--since=now-1h'), 'did you mean --from?')
     says(refused('record', '-d', '5'), 'invalid duration "5": add a unit, such as 5s')
-    says(refused('check', 'selector', 'heap{job=app}'), '1:10: parse error: expected a quoted label value, such as job="app"')
+    says(
+        refused('check', 'selector', 'heap{job=app}'),
+        '1:10: parse error: expected a quoted label value, such as job="app"',
+    )
     for argv in ('help', 'serve'), ('--help', 'serve'), ('serve', '--help'):
         assert run(*argv).stdout.startswith('usage: everprof serve [FLAGS]\n'), argv
     says(run('help', 'query').stdout, 'query top')
@@ -73,9 +74,14 @@ def files_of_other_kinds_are_named(d):
         f.write('something else\n')
     says(refused('report', 'top', folded), 'not a profile', 'files that pprof reads are expected')
     # The name of the output must not promise another format.
-    for argv, format in ((('report', 'svg', path), 'PNG'), (('report', 'top', path), 'SVG'), (('record', '-d', '1s'), 'PDF'),
-                         (('query', 'flamegraph', 'heap'), 'JPEG'), (('query', 'profile', 'heap'), 'SVG'),
-                         (('query', 'export', 'heap'), 'HTML')):
+    for argv, format in (
+        (('report', 'svg', path), 'PNG'),
+        (('report', 'top', path), 'SVG'),
+        (('record', '-d', '1s'), 'PDF'),
+        (('query', 'flamegraph', 'heap'), 'JPEG'),
+        (('query', 'profile', 'heap'), 'SVG'),
+        (('query', 'export', 'heap'), 'HTML'),
+    ):
         out = f'{d}/x.{format.lower()}'
         says(refused(*argv, '-o', out), f'--output={out}: the output is ', f', not {format}')
         assert not os.path.exists(out)
@@ -110,19 +116,28 @@ def configurations_say_what_was_probably_meant(d):
         return r.stderr.replace(f'{d}/', '')
 
     jobs = 'scrape_configs:\n- job_name: a\n'
-    says(check(jobs + '  static_config: []\n', 1), 'c.yaml:3:3: field static_config not found', 'did you mean static_configs?')
-    says(check(jobs + '  profiling_config: {pprof_config: {cpu: {enabled: true}}}\n', 1),
-         'profile type cpu needs a path', 'did you mean profile?')
+    says(
+        check(jobs + '  static_config: []\n', 1),
+        'c.yaml:3:3: field static_config not found',
+        'did you mean static_configs?',
+    )
+    says(
+        check(jobs + '  profiling_config: {pprof_config: {cpu: {enabled: true}}}\n', 1),
+        'profile type cpu needs a path',
+        'did you mean profile?',
+    )
     says(check('remote_write:\n- url: http://central:10902\n'), 'c.yaml:2:8: warning: ', '/api/v1/write')
     says(check('remote_write:\n- url: http://central:10902/\n'), '/api/v1/write')
     assert not check('remote_write:\n- url: http://central:10902/api/v1/write\n')
     says(check('ebpf:\n  interval: 5s\n'), 'c.yaml:2:3: warning: ', 'does nothing without enabled: true')
     assert 'does nothing' not in check('ebpf:\n  enabled: false\n  interval: 5s\n')
     # Files that cannot be read: where they are named, or where the section begins.
-    text = check(jobs + '  basic_auth: {username: u, password_file: none/p}\n'
-                 '- job_name: b\n  basic_auth:\n    username: u\n    password_file: none/p\n'
-                 '  file_sd_configs:\n  - files:\n    - none/x.json\n'
-                 'remote_write:\n- url: http://x/w\n  authorization: {credentials_file: none/c}\n')
+    text = check(
+        jobs + '  basic_auth: {username: u, password_file: none/p}\n'
+        '- job_name: b\n  basic_auth:\n    username: u\n    password_file: none/p\n'
+        '  file_sd_configs:\n  - files:\n    - none/x.json\n'
+        'remote_write:\n- url: http://x/w\n  authorization: {credentials_file: none/c}\n'
+    )
     for at in 'c.yaml:3:44: warning: job a', 'c.yaml:7:20: warning: job b', 'c.yaml:13:37: warning: remote_write':
         says(text, at)
     assert 'c.yaml:10:7: warning: ' in text and 'none/x.json' in text, text
@@ -167,11 +182,11 @@ def failed_starts_name_the_flag_and_write_nothing(d):
     taken = Server(lambda r: send(r, b''))
     flags = (f'--config.file={config}', f'--storage.tsdb.path={d}/data')
     for flag, parts in (
-            ('--storage.tsdb.retention.size=10gx', ('--storage.tsdb.retention.size', '10gx')),
-            ('--web.listen-address=127.0.0.1:80000', ('port 80000 is above 65535',)),
-            ('--web.listen-address=nowhere', ('--web.listen-address', 'host:port')),
-            (f'--web.listen-address={taken.address}',
-             (f'--web.listen-address={taken.address}', 'Address already in use'))):
+        ('--storage.tsdb.retention.size=10gx', ('--storage.tsdb.retention.size', '10gx')),
+        ('--web.listen-address=127.0.0.1:80000', ('port 80000 is above 65535',)),
+        ('--web.listen-address=nowhere', ('--web.listen-address', 'host:port')),
+        (f'--web.listen-address={taken.address}', (f'--web.listen-address={taken.address}', 'Address already in use')),
+    ):
         says(refused('serve', *flags, flag), *parts)
         assert not os.path.exists(f'{d}/data'), flag
     taken.stop()
@@ -196,8 +211,7 @@ def tools_refuse_foreign_folders(d):
     os.makedirs(other)
     with open(f'{other}/cat.jpg', 'w') as f:
         f.write('a cat')
-    for tool in (('verify',), ('repair',), ('stats',), ('list',), ('snapshot',), ('dump',),
-                 ('recode',)):
+    for tool in (('verify',), ('repair',), ('stats',), ('list',), ('snapshot',), ('dump',), ('recode',)):
         argv = ('tsdb', *tool, other)
         says(refused(*argv), 'not an everprof data directory')
         says(refused('tsdb', *tool, f'{d}/nowhere'), 'nowhere')
@@ -208,12 +222,17 @@ def tools_refuse_foreign_folders(d):
 @suite.test
 def unreachable_and_foreign_servers_are_reported(d):
     port = free_port()
-    says(refused('query', 'top', 'heap', f'--server=http://127.0.0.1:{port}'),
-         'is an everprof server running at this address (--server)?')
-    stranger = Server(lambda r: send(r, b'{"status":"success","data":[]}',
-                                     Content_Type='application/json'))
-    for argv in (('query', 'top', 'heap'), ('query', 'labels'), ('query', 'series', 'heap'),
-                 ('query', 'range', 'heap')):
+    says(
+        refused('query', 'top', 'heap', f'--server=http://127.0.0.1:{port}'),
+        'is an everprof server running at this address (--server)?',
+    )
+    stranger = Server(lambda r: send(r, b'{"status":"success","data":[]}', Content_Type='application/json'))
+    for argv in (
+        ('query', 'top', 'heap'),
+        ('query', 'labels'),
+        ('query', 'series', 'heap'),
+        ('query', 'range', 'heap'),
+    ):
         r = run(*argv, f'--server=http://{stranger.address}')
         says(r.stderr, 'is not an everprof server')
         assert r.returncode == 1 and not r.stdout, r
@@ -238,28 +257,31 @@ def queries_without_matches_explain_why(d):
     _, e = corpus(d)
     server = f'--server={e.url}'
     says(refused('query', 'labels', 'joob', server), 'no series has a label "joob"')
-    says(refused('query', 'top', 'heap', '--from=0', '--unit=parsecs', server),
-         'unknown unit "parsecs"', 'MB')
-    says(refused('query', 'top', '{job="prometheus"}', '--from=0', server),
-         'different sample types', 'select one profile type, such as heap{')
+    says(refused('query', 'top', 'heap', '--from=0', '--unit=parsecs', server), 'unknown unit "parsecs"', 'MB')
+    says(
+        refused('query', 'top', '{job="prometheus"}', '--from=0', server),
+        'different sample types',
+        'select one profile type, such as heap{',
+    )
     r = run('query', 'top', 'heap', '--from=0', '--focus=nosuch', server)
     assert r.returncode == 0 and 'focus expression matched no samples' in r.stderr, r
-    says(refused('query', 'top', 'heap', '--time=1970-01-01T00:00:00Z', server),
-         'no profile matches this selector within 5 minutes')
+    says(
+        refused('query', 'top', 'heap', '--time=1970-01-01T00:00:00Z', server),
+        'no profile matches this selector within 5 minutes',
+    )
     for selector, why in (
-            ('heep', 'the stored profile types are allocs, block, goroutine, heap, mutex, '
-                     'profile, threadcreate\n'),
-            ('heap{joob="x"}', 'no series has a label "joob"\n'),
-            ('heap{job="nope"}', 'no series has job="nope"\n'),
-            ('heap{job=~"n.*e"}', 'no series has job=~"n.*e"\n'),
-            # Each label is there, or may be absent: there is nothing to say.
-            ('heap{job!="etcd",joob=""}', 'Z\n')):
+        ('heep', 'the stored profile types are allocs, block, goroutine, heap, mutex, ' 'profile, threadcreate\n'),
+        ('heap{joob="x"}', 'no series has a label "joob"\n'),
+        ('heap{job="nope"}', 'no series has job="nope"\n'),
+        ('heap{job=~"n.*e"}', 'no series has job=~"n.*e"\n'),
+        # Each label is there, or may be absent: there is nothing to say.
+        ('heap{job!="etcd",joob=""}', 'Z\n'),
+    ):
         for flag in ('--time=now', '--from=now-1h'):
             text = refused('query', 'top', selector, flag, server)
             assert text.startswith('everprof: no profile matches this selector ') and text.endswith(why), text
     # The flag that was typed is named, not the parameter that it becomes.
-    says(refused('query', 'diff', 'heap', '--base-from=2x', '--base-to=now', server),
-         '--base-from: invalid time "2x"')
+    says(refused('query', 'diff', 'heap', '--base-from=2x', '--base-to=now', server), '--base-from: invalid time "2x"')
     a = e.get('/api/v1/query', mode='diff', query_a='heap', time_a=0, query_b='heap', time_b=0)
     assert a.status == 404 and 'side a (the base, query_a)' in a.json()['error'], a.body
     e.finish()
@@ -277,12 +299,14 @@ def empty_database_is_reported(d):
 @suite.test
 def import_warns_of_old_and_missing_profiles(d):
     """A profile older than serve keeps, files of other names, a foreign owner."""
+
     def imported(ms, name='heap'):
         folder = f'{d}/{ms}/job/{name}'
         os.makedirs(folder)
         with open(f'{folder}/{ms}.pb.gz', 'wb') as f:
             f.write(packed(profile('a')))
         return run('tsdb', 'import', f'{d}/{ms}', f'--storage.tsdb.path={d}/data')
+
     now = int(time.time() * 1000)
     assert not imported(now - 1000).stderr
     r = imported(1400000000000)
@@ -332,7 +356,8 @@ def query_delete_counts_first_and_deletes_with_yes(d):
     r = run(*argv)
     assert r.returncode == 0 and r.stdout.splitlines() == [
         f'{count:10}  heap{{job="prometheus"}}',
-        f'{count:10}  profiles would be deleted; add --yes to delete them'], r
+        f'{count:10}  profiles would be deleted; add --yes to delete them',
+    ], r
     first = e.range('heap')
     r = run(*argv, f'--to={CORPUS_BEGIN - 10 ** 7}', '--yes')
     assert r.stdout == f'{0:10}  profiles deleted\n', r
@@ -340,13 +365,13 @@ def query_delete_counts_first_and_deletes_with_yes(d):
     r = run(*argv, '--yes')
     assert r.stdout.endswith(f'{count:10}  profiles deleted\n'), r
     assert [s['labels']['job'] for s in e.range('heap')] == [
-        s['labels']['job'] for s in first if s['labels']['job'] != 'prometheus']
+        s['labels']['job'] for s in first if s['labels']['job'] != 'prometheus'
+    ]
     assert run(*argv).stdout == f'{0:10}  profiles would be deleted; add --yes to delete them\n'
     says(refused('query', 'delete', f'--server={e.url}'), 'SELECTOR is missing')
     e.finish()
     plain = Everprof(f'{d}/s', flags=['--storage.tsdb.retention.time=0']).ready()
-    says(refused('query', 'delete', 'heap', '--yes', f'--server={plain.url}'),
-         '--web.enable-admin-api')
+    says(refused('query', 'delete', 'heap', '--yes', f'--server={plain.url}'), '--web.enable-admin-api')
     plain.finish()
 
 
@@ -357,7 +382,8 @@ def web_config_reports_each_missing_file_once(d):
         f.write('tls_server_config: {cert_file: cert.pem, key_file: key.pem}\n')
     lines = refused('check', 'web-config', path).splitlines()
     assert [line.split('open ')[1] for line in lines] == [
-        f'{d}/{name}: No such file or directory' for name in ('cert.pem', 'key.pem')], lines
+        f'{d}/{name}: No such file or directory' for name in ('cert.pem', 'key.pem')
+    ], lines
 
 
 @suite.test
@@ -375,8 +401,13 @@ def unknown_paths_answer_404(d):
 def go_tool_pprof_shows_errors(d):
     """Of an error it shows the status alone, but for text that says it is for it."""
     _, e = corpus(d)
-    r = subprocess.run([PPROF, '-top', f'{e.url}/api/v1/query?query=heaps&time=now'],
-                       capture_output=True, text=True, env=ENV, timeout=120)
+    r = subprocess.run(
+        [PPROF, '-top', f'{e.url}/api/v1/query?query=heaps&time=now'],
+        capture_output=True,
+        text=True,
+        env=ENV,
+        timeout=120,
+    )
     assert r.returncode and 'no profile matches this selector' in r.stderr, r.stderr
     a = e.get('/api/v1/query', query='heaps', time='now')
     assert a.status == 404 and a.json()['errorType'] == 'not_found', a.body
@@ -388,8 +419,16 @@ def output_files_respect_the_umask(d):
     _, e = corpus(d)
     for mask, mode in ((0o022, 0o644), (0o077, 0o600)):
         path = f'{d}/heap.{mask}.pb.gz'
-        r = run('query', 'profile', 'heap{job="etcd"}', '--from=0', '-o', path,
-                f'--server={e.url}', preexec_fn=lambda mask=mask: os.umask(mask))
+        r = run(
+            'query',
+            'profile',
+            'heap{job="etcd"}',
+            '--from=0',
+            '-o',
+            path,
+            f'--server={e.url}',
+            preexec_fn=lambda mask=mask: os.umask(mask),
+        )
         assert r.returncode == 0, r
         assert os.stat(path).st_mode & 0o777 == mode, oct(os.stat(path).st_mode)
     e.finish()
@@ -405,6 +444,7 @@ def query_time_finds_the_nearest_profile(d):
     def found(time, **more):
         a = e.get('/api/v1/query', **query, time=time, **more)
         return int(a.headers['X-Everprof-Timestamp']) if a.status == 200 else a.status
+
     last = times[-1]
     assert found(last + 60000) == last, 'an earlier one is nearest'
     assert found(times[0] - 60000) == times[0], 'a later one is nearest'
@@ -428,8 +468,12 @@ def steps_end_at_the_end_of_the_range(d):
     _, e = corpus(d)
     first = CORPUS_BEGIN
     for span, step, count in ((60, 60, 1), (120, 60, 2), (121, 60, 3), (30, 60, 1)):
-        rows = e.get('/api/v1/query_range', query='heap{job="prometheus"}', step=step,
-                     **{'from': first, 'to': first + span * 1000}).data()
+        rows = e.get(
+            '/api/v1/query_range',
+            query='heap{job="prometheus"}',
+            step=step,
+            **{'from': first, 'to': first + span * 1000},
+        ).data()
         assert len(rows[0]['timestamps']) == count, (span, rows[0]['timestamps'])
     e.finish()
 
@@ -444,12 +488,23 @@ def implausible_configurations_are_reported(d):
         r = run('check', 'config', config)
         assert r.returncode == 0, r
         return r.stdout + r.stderr
+
     says(check("- job_name: a\n  static_configs: [{targets: ['127.0.0.1']}]\n"), 'port')
     assert 'port' not in check("- job_name: a\n  static_configs: [{targets: ['127.0.0.1:80']}]\n")
-    says(check("- job_name: a\n  profiling_config: {pprof_config: {profile: {delta: true}}}\n"
-               "  static_configs: [{targets: ['a:1']}]\n"), 'delta')
-    says(check("- job_name: a\n  profiling_config: {pprof_config: {trace: {path: /debug/pprof/trace}}}\n"
-               "  static_configs: [{targets: ['a:1']}]\n"), 'trace')
+    says(
+        check(
+            "- job_name: a\n  profiling_config: {pprof_config: {profile: {delta: true}}}\n"
+            "  static_configs: [{targets: ['a:1']}]\n"
+        ),
+        'delta',
+    )
+    says(
+        check(
+            "- job_name: a\n  profiling_config: {pprof_config: {trace: {path: /debug/pprof/trace}}}\n"
+            "  static_configs: [{targets: ['a:1']}]\n"
+        ),
+        'trace',
+    )
 
 
 @suite.test
@@ -464,6 +519,7 @@ def wal_damage_is_reported_in_every_response(d):
             return
         served['n'] += 1
         send(request, packed(profile(f'p{served["n"]}', served['n'], size=2000)))
+
     target = Server(handler)
     e = Everprof(d, 'scrape_configs:\n' + heap_job('app', [target.address], '200ms', '150ms')).ready()
     wait_until('15 heaps', 30, lambda: sum(len(r['timestamps']) for r in e.range('heap')) >= 15)
@@ -474,8 +530,7 @@ def wal_damage_is_reported_in_every_response(d):
     whole = e.get('/api/v1/query', **query)
     assert whole.status == 200 and not whole.headers['X-Everprof-Warning']
     count = int(whole.headers['X-Everprof-Profiles'])
-    wal = [os.path.join(e.data, 'wal', f) for f in os.listdir(os.path.join(e.data, 'wal'))
-           if f.isdigit()]
+    wal = [os.path.join(e.data, 'wal', f) for f in os.listdir(os.path.join(e.data, 'wal')) if f.isdigit()]
     assert len(wal) == 1, wal
     size = os.path.getsize(wal[0])
     used = len(open(wal[0], 'rb').read().rstrip(b'\0'))

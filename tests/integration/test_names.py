@@ -44,8 +44,10 @@ func main() {
 def code_ranges(path):
     """(address, size) of the sections with code."""
     text = subprocess.run(['readelf', '-SW', path], capture_output=True, text=True, check=True).stdout
-    return [(int(m[1], 16), int(m[2], 16)) for m in
-            re.finditer(r'\s\.(?:text|plt|init|fini)\s+(?:PROGBITS|NOBITS)\s+(\w+) \w+ (\w+)', text)]
+    return [
+        (int(m[1], 16), int(m[2], 16))
+        for m in re.finditer(r'\s\.(?:text|plt|init|fini)\s+(?:PROGBITS|NOBITS)\s+(\w+) \w+ (\w+)', text)
+    ]
 
 
 def random_addresses(path):
@@ -57,8 +59,9 @@ def random_addresses(path):
 
 def ours(path, addresses):
     """[[(function, file, line)]] by everprof."""
-    text = subprocess.run([LOOKUP, path], input='\n'.join(f'{a:x}' for a in addresses), capture_output=True,
-                          text=True, check=True).stdout
+    text = subprocess.run(
+        [LOOKUP, path], input='\n'.join(f'{a:x}' for a in addresses), capture_output=True, text=True, check=True
+    ).stdout
     out = []
     for line in text.splitlines():
         function, tab, where = line.partition('\t')
@@ -71,8 +74,13 @@ def ours(path, addresses):
 
 
 def binutils(path, addresses):
-    text = subprocess.run(['addr2line', '-a', '-f', '-i', '-e', path], input='\n'.join(f'{a:x}' for a in addresses),
-                          capture_output=True, text=True, check=True).stdout.splitlines()
+    text = subprocess.run(
+        ['addr2line', '-a', '-f', '-i', '-e', path],
+        input='\n'.join(f'{a:x}' for a in addresses),
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
     out, i = [], 0
     while i < len(text):
         if re.fullmatch(r'0x[0-9a-f]{16}', text[i]):
@@ -86,8 +94,14 @@ def binutils(path, addresses):
 
 
 def go_tool(path, addresses):
-    text = subprocess.run(['go', 'tool', 'addr2line', path], input='\n'.join(f'0x{a:x}' for a in addresses),
-                          capture_output=True, text=True, check=True, env={**os.environ, 'GOFLAGS': ''}).stdout.splitlines()
+    text = subprocess.run(
+        ['go', 'tool', 'addr2line', path],
+        input='\n'.join(f'0x{a:x}' for a in addresses),
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, 'GOFLAGS': ''},
+    ).stdout.splitlines()
     out = []
     for function, where in zip(text[::2], text[1::2]):
         file, _, number = where.rpartition(':')
@@ -123,14 +137,16 @@ def differs_by_symbols(path):
         if not mine:
             return False  # behind the end of a function; binutils names the one before
         return theirs[0][0] != '??' and not same_symbol(symbols, mine[0][0], theirs[0][0])
+
     return differs
 
 
 def line_rows(path):
     """[(address, base name, line)] of the line tables, sorted."""
-    text = subprocess.run(['objdump', '--dwarf=decodedline', '-w', path], capture_output=True, text=True, check=False).stdout
-    return sorted((int(m[3], 16), m[1], int(m[2])) for m in
-                  re.finditer(r'^(.*\S)\s+(\d+)\s+0x([0-9a-f]+)', text, re.M))
+    text = subprocess.run(
+        ['objdump', '--dwarf=decodedline', '-w', path], capture_output=True, text=True, check=False
+    ).stdout
+    return sorted((int(m[3], 16), m[1], int(m[2])) for m in re.finditer(r'^(.*\S)\s+(\d+)\s+0x([0-9a-f]+)', text, re.M))
 
 
 def differs_by_dwarf(path):
@@ -138,7 +154,7 @@ def differs_by_dwarf(path):
 
     def in_line_table(address, frame):
         """binutils 2.40 names the file of the unit for functions in headers; the line table decides."""
-        end = bisect.bisect_right(rows, (address, chr(0x10ffff), 0))
+        end = bisect.bisect_right(rows, (address, chr(0x10FFFF), 0))
         begin = bisect.bisect_left(rows, (rows[end - 1][0], '', 0))
         return (os.path.basename(frame[1]), frame[2]) in [r[1:] for r in rows[begin:end]]
 
@@ -154,14 +170,17 @@ def differs_by_dwarf(path):
         if [(f, n) for f, _, n in mine] == [(f, n) for f, _, n in theirs] and in_line_table(address, mine[0]):
             return False
         return mine != theirs
+
     return differs
 
 
 def differs_by_go(mine, theirs, _):
     """Go's program knows no inlined functions: it names the outermost function with the innermost line. What is in
     brackets, as in type..eq.[5]int, is not in the table that it reads."""
+
     def short(name):
         return re.sub(r'\[.*\]', '[...]', name)
+
     if theirs[0][0] == '?':
         return False
     return not mine or (short(mine[-1][0]), *mine[0][1:]) != (short(theirs[0][0]), *theirs[0][1:])
@@ -175,7 +194,7 @@ def compare(title, kind, path, oracle, differs):
     named = sum(1 for m in mine if m)
     frames = sum(len(m) for m in mine)
     print(f'{title}: {len(addresses)} addresses, {named} named, {frames} functions, {len(bad)} differ', flush=True)
-    for row in bad[:int(os.environ.get("EVERPROF_SHOW", "3"))]:
+    for row in bad[: int(os.environ.get("EVERPROF_SHOW", "3"))]:
         print('   ', *row)
     assert not bad, f'{title}: {len(bad)} differ'
     # Stripped libraries name what they export.
@@ -188,8 +207,17 @@ def go_programs(folder):
     with open(source, 'w') as f:
         f.write(GO)
     for name, flags in ('go_full', []), ('go_stripped', ['-ldflags=-s -w']):
-        subprocess.run(['go', 'build', *flags, '-o', f'{folder}/{name}', source], check=True,
-                       env={**os.environ, 'GO111MODULE': 'off', 'GOFLAGS': '', 'GOCACHE': f'{folder}/cache', 'GOTOOLCHAIN': 'local'})
+        subprocess.run(
+            ['go', 'build', *flags, '-o', f'{folder}/{name}', source],
+            check=True,
+            env={
+                **os.environ,
+                'GO111MODULE': 'off',
+                'GOFLAGS': '',
+                'GOCACHE': f'{folder}/cache',
+                'GOTOOLCHAIN': 'local',
+            },
+        )
         yield f'{folder}/{name}'
 
 
@@ -198,13 +226,25 @@ def linked_by_c(folder):
     their symbols, to compare with, and a copy of each does not."""
     source = f'{folder}/cgo.go'
     with open(source, 'w') as f:
-        f.write(GO.replace('import (', '// static int three(void) { return 3; }\nimport "C"\nimport (')
-                .replace('[]int{1, 2}', '[]int{1, int(C.three())}'))
+        f.write(
+            GO.replace('import (', '// static int three(void) { return 3; }\nimport "C"\nimport (').replace(
+                '[]int{1, 2}', '[]int{1, int(C.three())}'
+            )
+        )
     for mode in 'exe', 'pie':
         path = f'{folder}/cgo_{mode}'
-        subprocess.run(['go', 'build', f'-buildmode={mode}', '-ldflags=-linkmode=external', '-o', path, source], check=True,
-                       env={**os.environ, 'GO111MODULE': 'off', 'GOFLAGS': '', 'GOCACHE': f'{folder}/cache', 'CGO_ENABLED': '1',
-                            'GOTOOLCHAIN': 'local'})
+        subprocess.run(
+            ['go', 'build', f'-buildmode={mode}', '-ldflags=-linkmode=external', '-o', path, source],
+            check=True,
+            env={
+                **os.environ,
+                'GO111MODULE': 'off',
+                'GOFLAGS': '',
+                'GOCACHE': f'{folder}/cache',
+                'CGO_ENABLED': '1',
+                'GOTOOLCHAIN': 'local',
+            },
+        )
         subprocess.run(['strip', '-s', '-o', f'{path}_stripped', path], check=True)
         yield mode, path, f'{path}_stripped'
 
@@ -213,14 +253,17 @@ def compare_by_symbols(title, full, stripped):
     """The functions of Go in a stripped program are those that the symbols of the full one say. Go's own programs
     have the mistake that this test is about."""
     text = subprocess.run(['nm', '-S', full], capture_output=True, text=True, check=True).stdout
-    functions = [(int(m[1], 16), int(m[2], 16), m[3]) for m in
-                 re.finditer(r'^(\w+) (\w+) [tT] ((?:main|runtime|fmt|sort|strings)\.\S+)$', text, re.M)]
+    functions = [
+        (int(m[1], 16), int(m[2], 16), m[3])
+        for m in re.finditer(r'^(\w+) (\w+) [tT] ((?:main|runtime|fmt|sort|strings)\.\S+)$', text, re.M)
+    ]
     rand = random.Random(title)
     picked = rand.sample([f for f in functions if f[1] > 1], COUNT // 4)
     found = ours(stripped, [a + rand.randrange(n) for a, n, _ in picked])
 
     def short(name):
         return re.sub(r'\[.*\]', '[...]', name).removesuffix('.abi0')
+
     bad = [(hex(p[0]), p[2], f) for p, f in zip(picked, found) if not f or short(f[-1][0]) != short(p[2])]
     print(f'{title}: {len(picked)} functions, {len(bad)} have another name', flush=True)
     assert not bad, bad[:5]
@@ -230,8 +273,23 @@ def optimised_library(folder):
     """Part of this project, with functions that the compiler has inlined."""
     root = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..')
     path = f'{folder}/optimised.so'
-    subprocess.run(['gcc', '-O2', '-g', '-shared', '-fPIC', '-D_GNU_SOURCE', '-iquote', root, '-o', path,
-                    *glob.glob(f'{root}/base/*.c')], check=True, capture_output=True)
+    subprocess.run(
+        [
+            'gcc',
+            '-O2',
+            '-g',
+            '-shared',
+            '-fPIC',
+            '-D_GNU_SOURCE',
+            '-iquote',
+            root,
+            '-o',
+            path,
+            *glob.glob(f'{root}/base/*.c'),
+        ],
+        check=True,
+        capture_output=True,
+    )
     return path
 
 

@@ -33,12 +33,21 @@ def options(d):
 @suite.test
 def legacy_files_of_google_pprof(d):
     """Its own test data, from Debian's package: the same verdict, the same text."""
-    files = sorted(f for f in glob.glob('/usr/share/gocode/src/github.com/google/pprof/*/testdata/*')
-                   + glob.glob('/usr/share/gocode/src/github.com/google/pprof/*/*/testdata/*')
-                   if os.path.isfile(f) and os.path.getsize(f) < 1 << 20)
+    files = sorted(
+        f
+        for f in glob.glob('/usr/share/gocode/src/github.com/google/pprof/*/testdata/*')
+        + glob.glob('/usr/share/gocode/src/github.com/google/pprof/*/*/testdata/*')
+        if os.path.isfile(f) and os.path.getsize(f) < 1 << 20
+    )
     assert len(files) > 50, 'golang-github-google-pprof-dev is not installed'
-    check([Case(k, [f], **o) for f in files for k in (*KINDS, 'proto')
-           for o in ({}, {'granularity': 'addresses'}, {'granularity': 'lines'})][::STEP])
+    check(
+        [
+            Case(k, [f], **o)
+            for f in files
+            for k in (*KINDS, 'proto')
+            for o in ({}, {'granularity': 'addresses'}, {'granularity': 'lines'})
+        ][::STEP]
+    )
 
 
 suite.main()

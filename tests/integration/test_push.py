@@ -9,8 +9,21 @@ import signal
 import subprocess
 import time
 
-from harness import (BINARY, ROOT, Everprof, Server, Suite, free_port, heap_job, packed, profile, run, send,
-                     varint, wait_until)
+from harness import (
+    BINARY,
+    ROOT,
+    Everprof,
+    Server,
+    Suite,
+    free_port,
+    heap_job,
+    packed,
+    profile,
+    run,
+    send,
+    varint,
+    wait_until,
+)
 from remote_nodes import RECEIVE, Agent, Node, Receiver, received
 from users import hashed, rewrite
 from write_client import push as write_samples
@@ -46,8 +59,7 @@ def make_data(d, **options):
 
 
 def dumped(data):
-    return {tuple(line.split('\t')[i] for i in (0, 1, 4))
-            for line in run('tsdb', 'dump', data).stdout.splitlines()}
+    return {tuple(line.split('\t')[i] for i in (0, 1, 4)) for line in run('tsdb', 'dump', data).stdout.splitlines()}
 
 
 @suite.test
@@ -90,6 +102,7 @@ def an_interrupted_push_goes_on_where_it_was(d):
 
     def stored():
         return c.metric('everprof_remote_write_samples_stored_total') or 0
+
     # A request has about 700 of the 6 000 profiles.
     for _ in range(3):
         p = subprocess.Popen(argv)
@@ -177,8 +190,12 @@ def a_server_that_goes_away_in_the_first_request_is_waited_for(d):
 def a_server_that_is_away_for_a_while_is_waited_for(d):
     c = Node(f'{d}/c')
     data = make_data(d, series=4, count=300, step=1000, size=3000)
-    p = subprocess.Popen([BINARY, 'push', data, f'--server={c.url}', '--rate=2MB'],
-                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    p = subprocess.Popen(
+        [BINARY, 'push', data, f'--server={c.url}', '--rate=2MB'],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     wait_until('a request', 60, lambda: c.metric('everprof_remote_write_samples_stored_total'))
     c.kill()
     time.sleep(0.5)
@@ -232,6 +249,7 @@ def errors_that_concern_all_profiles_end_the_push(d):
         if os.path.exists(f'{d}/gone.yml'):
             os.remove(f'{d}/gone.yml')
         send(r, b'{"status":"error","error":"not here"}', 404, X_Everprof_Version='1')
+
     refusing = Server(refuse)
     rewrite(f'{d}/gone.yml', 'basic_auth: {username: agent, password: secret}\n')
     answer = run('push', files, f'--server=http://{refusing.address}', f'--http.config.file={d}/gone.yml')
@@ -265,8 +283,12 @@ def statuses_are_obeyed(d):
 def the_data_directory_of_an_agent_can_be_pushed(d):
     c = Node(f'{d}/c')
     target = Server(lambda request: send(request, profile('x', 3)))
-    a = Agent(f'{d}/a', 'scrape_configs:\n' + heap_job('app', [target.address], '100ms') +
-              f'remote_write:\n- url: http://127.0.0.1:{free_port()}/\n')
+    a = Agent(
+        f'{d}/a',
+        'scrape_configs:\n'
+        + heap_job('app', [target.address], '100ms')
+        + f'remote_write:\n- url: http://127.0.0.1:{free_port()}/\n',
+    )
     wait_until('a backlog', 30, lambda: a.metric('everprof_remote_storage_samples_pending') or 0 > 5)
     a.stop()
     target.stop()

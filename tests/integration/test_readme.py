@@ -39,7 +39,7 @@ def text_of(path):
 
 def section(text, begin, end):
     assert begin in text and end in text, (begin, end)
-    return text[text.index(begin):text.index(end)]
+    return text[text.index(begin) : text.index(end)]
 
 
 def commands(text, *starts):
@@ -55,19 +55,25 @@ def commands(text, *starts):
 
 def blocks(text):
     """The YAML in a text, with the names of their files where they say one."""
-    return [(re.match(r'# (\S+\.yml|\S+\.yaml)', b), b)
-            for b in re.findall(r'```yaml\n(.*?)```', text, re.S)]
+    return [(re.match(r'# (\S+\.yml|\S+\.yaml)', b), b) for b in re.findall(r'```yaml\n(.*?)```', text, re.S)]
 
 
 class Shell:
     """A folder in which commands are typed, as a user would."""
+
     def __init__(self, d):
         self.d = d
         tools = f'{d}/tools'
         os.makedirs(tools)
         os.symlink(BINARY, f'{tools}/everprof')
-        self.env = {**os.environ, 'PATH': f'{tools}:/usr/bin:/bin', 'HOME': d, 'PPROF_TMPDIR': d,
-                    'BROWSER': 'true', 'GOTOOLCHAIN': 'local'}
+        self.env = {
+            **os.environ,
+            'PATH': f'{tools}:/usr/bin:/bin',
+            'HOME': d,
+            'PPROF_TMPDIR': d,
+            'BROWSER': 'true',
+            'GOTOOLCHAIN': 'local',
+        }
 
     def write(self, name, text):
         path = os.path.join(self.d, name)
@@ -76,15 +82,21 @@ class Shell:
             f.write(text)
 
     def run(self, command, stdin=''):
-        r = subprocess.run(['bash', '-c', command], cwd=self.d, env=self.env, input=stdin,
-                           capture_output=True, text=True, timeout=120 * SLOW)
+        r = subprocess.run(
+            ['bash', '-c', command],
+            cwd=self.d,
+            env=self.env,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=120 * SLOW,
+        )
         assert r.returncode == 0, (command, r)
         return r.stdout + r.stderr
 
     def serve(self, command):
         """In the background, until stopped."""
-        return Process(['bash', '-c', 'exec ' + command], f'{self.d}/serve.log', cwd=self.d,
-                       env=self.env)
+        return Process(['bash', '-c', 'exec ' + command], f'{self.d}/serve.log', cwd=self.d, env=self.env)
 
 
 def ready(url, **options):
@@ -95,6 +107,7 @@ def ready(url, **options):
             return e.code == 401
         except OSError:
             return False
+
     wait_until(f'{url} is ready', 30, asked)
 
 
@@ -124,9 +137,8 @@ def readme_steps_1_to_6_work(d):
     text = section(text_of('README.md'), '## Quick start', '**7. A fleet.**')
     shell = Shell(d)
     app = Process([LEAKAPP, '127.0.0.1:6060'], f'{d}/app.log')
-    wait_until('the program answers', 30, lambda: 'pprof' in shell.run(
-        'curl -s localhost:6060/debug/pprof/ || true'))
-    (_, config), = blocks(text)
+    wait_until('the program answers', 30, lambda: 'pprof' in shell.run('curl -s localhost:6060/debug/pprof/ || true'))
+    ((_, config),) = blocks(text)
     shell.write('everprof.yaml', config)
     steps = commands(text, 'everprof ', *PPROF)
     assert len(steps) >= 18, steps
@@ -143,8 +155,7 @@ def readme_steps_1_to_6_work(d):
     server = shell.serve(serve)
     ready('http://127.0.0.1:10902')
     for kind in ('heap', 'profile'):
-        wait_until(f'a {kind} of the program', 120, lambda k=kind: stored(
-            k + '%7Bjob="app",env="dev"%7D'))
+        wait_until(f'a {kind} of the program', 120, lambda k=kind: stored(k + '%7Bjob="app",env="dev"%7D'))
     for command in online:
         if '-http=:' in command:
             continue
@@ -189,6 +200,7 @@ def forward_tls(cert, key, user, password):
 
         def handle_error(self, request, address):
             pass  # the client stopped: everprof ends, or the program does
+
     server = Quiet(('127.0.0.1', 6443), Handler)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(cert, key)
@@ -238,8 +250,13 @@ def querying_examples_work(d):
     listed = shell.run("everprof query range 'heap{job=\"prometheus\"}' --from=0").splitlines()
     first, last = (int(listed[i].split('\t')[1]) for i in (0, -1))
     # The examples are about 20 minutes, in two halves.
-    times = (('now-20m', first), ('now-10m', (first + last) // 2), ('to=now&', f'to={last + 1}&'),
-             ('now-90d', first), ('/backup/everprof', 'data'))
+    times = (
+        ('now-20m', first),
+        ('now-10m', (first + last) // 2),
+        ('to=now&', f'to={last + 1}&'),
+        ('now-90d', first),
+        ('/backup/everprof', 'data'),
+    )
     steps = commands(text, 'everprof ', "curl -g 'http")
     assert len(steps) >= 6, steps
     for command in steps:

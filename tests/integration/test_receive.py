@@ -9,8 +9,7 @@ import socket
 import subprocess
 import time
 
-from harness import (ROOT, SLOW, Everprof, Server, Suite, field, heap_job, packed, profile,
-                     send, varint, wait_until)
+from harness import ROOT, SLOW, Everprof, Server, Suite, field, heap_job, packed, profile, send, varint, wait_until
 from users import basic, bearer, hashed, rewrite
 from write_client import label, push, request, sample, snappy, write
 
@@ -29,16 +28,14 @@ def start(d, *flags):
 
 def stored(e):
     """{(labels, ms)} of all that queries show."""
-    return {(tuple(sorted(s['labels'].items())), ms)
-            for s in e.range('{__name__=~".+"}') for ms in s['timestamps']}
+    return {(tuple(sorted(s['labels'].items())), ms) for s in e.range('{__name__=~".+"}') for ms in s['timestamps']}
 
 
 def zstd(d, data, *flags):
     path = f'{d}/body'
     with open(path, 'wb') as f:
         f.write(data)
-    return subprocess.run(['zstd', '-q', '-c', *flags, path], capture_output=True,
-                          check=True).stdout
+    return subprocess.run(['zstd', '-q', '-c', *flags, path], capture_output=True, check=True).stdout
 
 
 @suite.test
@@ -46,8 +43,7 @@ def stores_what_a_hand_made_client_sends(d):
     e = start(d)
     at = now_ms()
     plain, gz = profile('plain', 1, 3000), packed(profile('gz', 2, 3000))
-    answer = push(e, (HEAP, [(plain, at), (gz, at + 1)]),
-                  ({'__name__': 'profile', 'job': 'b'}, [(profile('c'), at)]))
+    answer = push(e, (HEAP, [(plain, at), (gz, at + 1)]), ({'__name__': 'profile', 'job': 'b'}, [(profile('c'), at)]))
     assert answer.status == 204 and answer.body == b'', (answer.status, answer.body)
     assert answer.headers['X-Everprof-Samples-Written'] == '3'
     # zstd, and the same again: a retry changes nothing.
@@ -70,13 +66,12 @@ def stores_what_a_hand_made_client_sends(d):
 def follows_the_worked_example_of_the_page(d):
     text = open(f'{ROOT}/docs/format/remote-write.md').read()
     example = text.split('## Worked example')[1]
-    message, body = (bytes.fromhex(''.join(part.split('```')[0].split()))
-                     for part in example.split('```hex\n')[1:3])
+    message, body = (bytes.fromhex(''.join(part.split('```')[0].split())) for part in example.split('```hex\n')[1:3])
     e = start(d, '--storage.tsdb.retention.time=0')
     assert snappy(message) == body and len(message) == 94
     answer = write(e, body)
     assert answer.status == 204, answer.body
-    (labels, ms), = stored(e)
+    ((labels, ms),) = stored(e)
     assert dict(labels) == {'__name__': 'heap', 'job': 'app'} and ms == 1795232204000
     assert e.raw(dict(labels), ms).status == 200
 
@@ -101,27 +96,34 @@ def malformed_requests_change_nothing(d):
         'a truncated message': (400, snappy(good[:-3]), {}),
         'a good series before a truncated one': (400, snappy(good + good[:-3]), {}),
         'a snappy block cut short': (400, snappy(good)[:-3], {}),
-        'a snappy block with more than it declares':
-            (400, varint(10) + snappy(good)[len(varint(len(good))):], {}),
-        'a snappy block that declares 4 GB': (413, varint(2 ** 32 - 1) + b'\0\0', {}),
+        'a snappy block with more than it declares': (400, varint(10) + snappy(good)[len(varint(len(good))) :], {}),
+        'a snappy block that declares 4 GB': (413, varint(2**32 - 1) + b'\0\0', {}),
         'bytes after the snappy block': (400, snappy(good) + b'\0x', {}),
         'a series as a varint': (400, snappy(b'\x08\x01'), {}),
-        'a timestamp as bytes': (400, snappy(field(1, label('__name__', 'a') + field(
-            2, field(1, b'x') + field(2, b'y')))), {}),
+        'a timestamp as bytes': (
+            400,
+            snappy(field(1, label('__name__', 'a') + field(2, field(1, b'x') + field(2, b'y')))),
+            {},
+        ),
         'a group': (400, snappy(b'\x0b\x0c'), {}),
         'a tenant': (400, snappy(good + field(2, b't')), {}),
         'zstd that is cut short': (400, zstd(d, good)[:-3], {'Content_Encoding': 'zstd'}),
         'two zstd frames': (400, zstd(d, good) * 2, {'Content_Encoding': 'zstd'}),
-        'zstd without a size': (400, subprocess.run(
-            ['zstd', '-q', '-c'], input=good, capture_output=True, check=True).stdout,
-            {'Content_Encoding': 'zstd'}),
+        'zstd without a size': (
+            400,
+            subprocess.run(['zstd', '-q', '-c'], input=good, capture_output=True, check=True).stdout,
+            {'Content_Encoding': 'zstd'},
+        ),
         'a bomb': (413, zstd(d, bytes(64 << 20)), {'Content_Encoding': 'zstd'}),
         'no encoding': (415, snappy(good), {'Content_Encoding': None}),
         'gzip': (415, packed(good), {'Content_Encoding': 'gzip'}),
         'a form': (415, snappy(good), {'Content_Type': 'application/x-www-form-urlencoded'}),
         'JSON': (415, b'{}', {'Content_Type': 'application/json'}),
-        'another message': (415, snappy(good), {
-            'Content_Type': 'application/x-protobuf;proto=io.prometheus.write.v2.Request'}),
+        'another message': (
+            415,
+            snappy(good),
+            {'Content_Type': 'application/x-protobuf;proto=io.prometheus.write.v2.Request'},
+        ),
         'a body above the limit': (413, bytes(4 << 20), {}),
     }
     for name, (status, body, headers) in bad.items():
@@ -171,14 +173,15 @@ def good_profiles_of_a_mixed_request_are_stored(d):
     assert '8 of 11 profiles were refused' in error, error
     assert 'instance="a:1"' in error and '__name__' in error, error
     assert answer.headers['X-Everprof-Samples-Written'] == '3'
-    assert stored(e) == {(tuple(sorted(labels.items())), ms) for labels, ms in (
-        (HEAP, at), (HEAP, at + 2), ({**HEAP, 'n': 'c'}, at), ({**HEAP, 'n': 'z'}, at))}
+    assert stored(e) == {
+        (tuple(sorted(labels.items())), ms)
+        for labels, ms in ((HEAP, at), (HEAP, at + 2), ({**HEAP, 'n': 'c'}, at), ({**HEAP, 'n': 'z'}, at))
+    }
     assert e.raw({**HEAP, 'n': 'c'}, at).body == profile('first')
     assert e.metric('everprof_remote_write_conflicts_total') == 1
     assert e.metric('everprof_remote_write_samples_refused_total') == 8
     # Labels twice; names that are not UTF-8.
-    for labels in (label('__name__', 'a') * 2, label('__name__', 'a') + field(
-            1, field(1, b'\xff') + field(2, b'v'))):
+    for labels in (label('__name__', 'a') * 2, label('__name__', 'a') + field(1, field(1, b'\xff') + field(2, b'v'))):
         body = snappy(field(1, labels + sample(profile('x'), at)))
         assert write(e, body).status == 400
 
@@ -205,17 +208,21 @@ def a_profile_of_60_mb_passes_and_a_larger_one_is_named(d):
 @suite.test
 def only_senders_with_the_scope_may_write(d):
     os.makedirs(d, exist_ok=True)
-    rewrite(f'{d}/web.yml', f'basic_auth_users:\n  agent: {hashed("secret-of-agent")}\n'
-            '  reader: ' + hashed('secret-of-reader') + '\n'
-            'basic_auth_scopes: {agent: [write], reader: [read]}\n'
-            'bearer_tokens:\n- {name: a, token: write-token-0123456789, scopes: [write]}\n'
-            '- {name: r, token: read-token-0123456789, scopes: [read]}\n')
+    rewrite(
+        f'{d}/web.yml',
+        f'basic_auth_users:\n  agent: {hashed("secret-of-agent")}\n'
+        '  reader: ' + hashed('secret-of-reader') + '\n'
+        'basic_auth_scopes: {agent: [write], reader: [read]}\n'
+        'bearer_tokens:\n- {name: a, token: write-token-0123456789, scopes: [write]}\n'
+        '- {name: r, token: read-token-0123456789, scopes: [read]}\n',
+    )
     e = Everprof(d, flags=[*RECEIVE, f'--web.config.file={d}/web.yml'])
     wait_until('ready', 30, lambda: 'everprof is ready' in e.text(), 0.02)
     at = now_ms()
 
     def status(headers, ms, size=0):
         return push(e, (HEAP, [(profile('a', 1, size), ms)]), **headers).status
+
     assert status({}, at) == 401
     assert status(basic('agent', 'wrong'), at) == 401
     assert status(bearer('read-token-0123456789'), at) == 403
@@ -235,8 +242,10 @@ def only_senders_with_the_scope_may_write(d):
 def announced(e, length, begin=b''):
     """A connection that announces a body and has sent its beginning, unless it was refused."""
     s = socket.create_connection(('127.0.0.1', e.port))
-    s.sendall(b'POST /api/v1/write HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n'
-              b'Content-Type: application/x-protobuf\r\nContent-Encoding: snappy\r\n\r\n' % length)
+    s.sendall(
+        b'POST /api/v1/write HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n'
+        b'Content-Type: application/x-protobuf\r\nContent-Encoding: snappy\r\n\r\n' % length
+    )
     try:
         s.sendall(begin)
     except OSError:
@@ -252,11 +261,13 @@ def scraped(e):
 def lengths_that_no_number_can_hold_are_too_large(d):
     """Content-Length up to 2^64: refused before the body, not read and dropped."""
     e = start(d)
-    for length in 2 ** 40, 2 ** 63 - 1, 2 ** 63, 2 ** 64 - 2:
+    for length in 2**40, 2**63 - 1, 2**63, 2**64 - 2:
         with socket.create_connection(('127.0.0.1', e.port)) as s:
             s.settimeout(30)
-            s.sendall(b'POST /api/v1/write HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n'
-                      b'Content-Type: application/x-protobuf\r\nContent-Encoding: snappy\r\n\r\nx' % length)
+            s.sendall(
+                b'POST /api/v1/write HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n'
+                b'Content-Type: application/x-protobuf\r\nContent-Encoding: snappy\r\n\r\nx' % length
+            )
             answer = s.recv(4096)
         assert b' 413 ' in answer, (length, answer)
 
@@ -275,8 +286,11 @@ def last_byte_sent(upload):
 def unfinished_bodies_do_not_stop_others(d):
     """Senders that announce bodies or send parts of them, an honest one, and a target."""
     target = Server(lambda r: send(r, profile('t', 1, 400000)))
-    e = Everprof(d, 'scrape_configs:\n' + heap_job('t', [target.address], '1s', '1s'),
-                 flags=[*RECEIVE, '--ingest.memory=16MB', '--scrape.max-profile-size=4MB']).ready()
+    e = Everprof(
+        d,
+        'scrape_configs:\n' + heap_job('t', [target.address], '1s', '1s'),
+        flags=[*RECEIVE, '--ingest.memory=16MB', '--scrape.max-profile-size=4MB'],
+    ).ready()
     at = now_ms()
     # Bodies that are only announced hold no memory.
     slow = [announced(e, n) for n in [3000000] * 20 + [200000] * 60]
@@ -293,8 +307,9 @@ def unfinished_bodies_do_not_stop_others(d):
     assert all(b' 400 ' in a for a in answers if a and a not in dropped), answers
     for s in slow:
         s.close()
-    wait_until('memory is free', 30, lambda: push(
-        e, ({**HEAP, 'n': 'l'}, [(profile('l', 1, 3500000), at)])).status == 204, 0.2)
+    wait_until(
+        'memory is free', 30, lambda: push(e, ({**HEAP, 'n': 'l'}, [(profile('l', 1, 3500000), at)])).status == 204, 0.2
+    )
     wait_until('nothing is held', 30, lambda: e.metric('everprof_ingest_memory_bytes') == 0)
     target.stop()
     e.finish()
@@ -309,7 +324,7 @@ def new_connections_do_not_end_uploads(d):
     assert e.get('/-/ready').status == 200, 'the headers of the upload have been read'
     idle = []
     for at in range(0, len(body), step):
-        upload.sendall(body[at:at + step])
+        upload.sendall(body[at : at + step])
         idle += [socket.create_connection(('127.0.0.1', e.port)) for _ in range(50)]
         # An answer shows that the server has seen all of them.
         assert e.get('/-/ready').status == 200
@@ -333,6 +348,7 @@ def many_senders_at_once_lose_nothing(d):
             while push(e, (labels, body)).status == 429:
                 time.sleep(0.05)
         return {(tuple(sorted(labels.items())), at + i) for i in range(20)}
+
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
         sent = set().union(*pool.map(agent, range(16)))
     assert stored(e) == sent
@@ -344,9 +360,10 @@ def requests_that_end_in_the_middle_leave_nothing_behind(d):
     e = start(d)
     for _ in range(50):
         with socket.create_connection(('127.0.0.1', e.port)) as s:
-            s.sendall(b'POST /api/v1/write HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n'
-                      b'Content-Type: application/x-protobuf\r\nContent-Encoding: snappy\r\n\r\n'
-                      + os.urandom(1000))
+            s.sendall(
+                b'POST /api/v1/write HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n'
+                b'Content-Type: application/x-protobuf\r\nContent-Encoding: snappy\r\n\r\n' + os.urandom(1000)
+            )
     wait_until('memory', 30, lambda: e.metric('everprof_ingest_memory_bytes') == 0)
     assert push(e, (HEAP, [(profile('a'), now_ms())])).status == 204
 

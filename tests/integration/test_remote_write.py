@@ -23,8 +23,10 @@ suite = Suite()
 
 
 def queue(url, name='c', more=''):
-    return (f'- url: {url}/api/v1/write\n  name: {name}\n{more}'
-            '  queue_config: {batch_send_deadline: 100ms, max_backoff: 500ms}\n')
+    return (
+        f'- url: {url}/api/v1/write\n  name: {name}\n{more}'
+        '  queue_config: {batch_send_deadline: 100ms, max_backoff: 500ms}\n'
+    )
 
 
 def sends_to(*queues, labels='{agent: a1}'):
@@ -41,6 +43,7 @@ def ledger_key(labels, ms, raw):
 
 class Load:
     """Pushes profiles to a node, and keeps a record of those it acknowledged."""
+
     def __init__(self, node, size=500):
         self.node, self.size, self.sent, self.number = node, size, set(), 0
         self.begin = int(time.time() * 1000) - 600000
@@ -84,10 +87,9 @@ def profiles_reach_the_central_instance_with_external_labels(d):
     assert metric('everprof_remote_storage_samples_total') == 200
     assert metric('everprof_remote_storage_samples_failed_total') == 0
     wait_until('nothing pending', 10, lambda: metric('everprof_remote_storage_samples_pending') == 0)
-    assert metric('everprof_remote_storage_decompressed_bytes_total') > metric(
-        'everprof_remote_storage_bytes_total')
+    assert metric('everprof_remote_storage_decompressed_bytes_total') > metric('everprof_remote_storage_bytes_total')
     status = a.get('/api/v1/status/remote_write').data()
-    one, = status['receivers']
+    (one,) = status['receivers']
     assert one['name'] == 'c' and one['url'] == f'{c.url}/api/v1/write', status
     assert one['pending'] == 0 and one['lastError'] == '' and one['lastSuccess'], status
     assert status['receiver']['enabled'] and status['receiver']['stored'] == 200, status
@@ -113,6 +115,7 @@ def kills_on_either_side_lose_and_double_nothing(d):
     def work():
         while not stop.is_set():
             load.push(5)
+
     worker = threading.Thread(target=work)
     worker.start()
     chance = random.Random(5)
@@ -138,8 +141,9 @@ def an_outage_is_caught_up_from_held_segments(d):
     wait_equal(load, c)
     c.kill()
     load.push(600)
-    wait_until('a segment is held', 30, lambda: os.path.isdir(f'{a.data}/wal/held') and
-               os.listdir(f'{a.data}/wal/held'))
+    wait_until(
+        'a segment is held', 30, lambda: os.path.isdir(f'{a.data}/wal/held') and os.listdir(f'{a.data}/wal/held')
+    )
     a.kill()
     held = os.listdir(f'{a.data}/wal/held')
     done = run('tsdb', 'confirm-clock', a.data)
@@ -166,8 +170,9 @@ def cursors_that_were_removed_cost_no_held_profile(d):
     c.kill()
     load = Load(a, 60000)
     load.push(700)
-    wait_until('a segment is held', 30, lambda: os.path.isdir(f'{a.data}/wal/held') and
-               os.listdir(f'{a.data}/wal/held'))
+    wait_until(
+        'a segment is held', 30, lambda: os.path.isdir(f'{a.data}/wal/held') and os.listdir(f'{a.data}/wal/held')
+    )
     a.finish()
     shutil.rmtree(f'{a.data}/remote')
     c.start_again()
@@ -192,10 +197,10 @@ def an_agent_sends_what_it_scrapes_and_keeps_it_meanwhile(d):
             raw = profile(f's{len(served)}', len(served))
             served.append(hashlib.sha256(raw).hexdigest())
         send(request, raw)
+
     target = Server(answer)
     c = Node(f'{d}/c')
-    a = Agent(f'{d}/a', 'scrape_configs:\n' + heap_job('app', [target.address], '100ms') +
-              sends_to(queue(c.url)))
+    a = Agent(f'{d}/a', 'scrape_configs:\n' + heap_job('app', [target.address], '100ms') + sends_to(queue(c.url)))
     wait_until('profiles arrive', 30, lambda: len(received(c)) > 5, 0.2)
     c.kill()
     before = len(served)
@@ -235,6 +240,7 @@ def answers_decide_what_is_sent_again(d):
 
     def total(name, labels=''):
         return a.metric(f'everprof_remote_storage_{name}', labels)
+
     r.answers = [(500, {}), (503, {}), (429, {'Retry_After': '2'}), (204, {})]
     load.push(1)
     wait_until('four attempts', 30, lambda: r.count() == 4)
@@ -280,7 +286,9 @@ def agent_loses(d, kill):
     os.makedirs(d)
     serving = threading.Event()
     serving.set()
-    target = Server(lambda request: send(request, profile(f's{time.monotonic_ns()}', 1), 200 if serving.is_set() else 503))
+    target = Server(
+        lambda request: send(request, profile(f's{time.monotonic_ns()}', 1), 200 if serving.is_set() else 503)
+    )
     c = Node(f'{d}/c')
     a = Agent(f'{d}/a', 'scrape_configs:\n' + heap_job('app', [target.address], '50ms') + sends_to(queue(c.url)))
     # The last one that was acknowledged is where the loss begins.
@@ -288,8 +296,12 @@ def agent_loses(d, kill):
     c.kill()
     wait_until('a backlog', 30, lambda: a.metric('everprof_tsdb_head_samples_appended_total') > len(received(c)) + 20)
     serving.clear()
-    wait_until('no more profiles', 30, lambda: [a.metric('everprof_tsdb_head_samples_appended_total'), time.sleep(0.5)][0] ==
-               a.metric('everprof_tsdb_head_samples_appended_total'))
+    wait_until(
+        'no more profiles',
+        30,
+        lambda: [a.metric('everprof_tsdb_head_samples_appended_total'), time.sleep(0.5)][0]
+        == a.metric('everprof_tsdb_head_samples_appended_total'),
+    )
     appended = a.metric('everprof_tsdb_head_samples_appended_total')
     syncs = 'everprof_tsdb_wal_fsyncs_total'
     wait_until('all is durable', 30, lambda: [a.metric(syncs), time.sleep(1.5)][0] == a.metric(syncs))
@@ -307,6 +319,7 @@ def agent_loses(d, kill):
 
     def lost():
         return a.metric('everprof_remote_storage_samples_dropped_total', 'reason="damaged"')
+
     wait_until('the loss', 30, lambda: lost() > 0)
     # What the receiver had stored when it was killed may not have been acknowledged.
     assert appended - before <= lost() <= appended, (lost(), appended, before)
@@ -320,8 +333,11 @@ def shards_keep_the_order_of_a_series(d):
     """Also if the queue stops while it has much to send, and goes on after it."""
     r = Receiver()
     r.delay = 0.03
-    a = Node(f'{d}/a', f'global: {{external_labels: {{agent: a1}}}}\nremote_write:\n- url: {r.url}/w\n'
-             '  queue_config: {shards: 3, max_samples_per_send: 4, batch_send_deadline: 100ms}\n')
+    a = Node(
+        f'{d}/a',
+        f'global: {{external_labels: {{agent: a1}}}}\nremote_write:\n- url: {r.url}/w\n'
+        '  queue_config: {shards: 3, max_samples_per_send: 4, batch_send_deadline: 100ms}\n',
+    )
     begin, sent = int(time.time() * 1000) - 600000, 0
 
     def more(count):
@@ -329,6 +345,7 @@ def shards_keep_the_order_of_a_series(d):
         new = range(sent, sent + count)
         assert push(a, *[(series_of(n), [(profile(f'p{n}', n), begin + n)]) for n in new]).status == 204
         sent += count
+
     assert a.metric('everprof_remote_storage_shards') == 3
     for _ in range(10):
         more(50)
@@ -343,18 +360,25 @@ def shards_keep_the_order_of_a_series(d):
                     # A request that the stop interrupted is sent again.
                     times.setdefault(labels['job'], {}).setdefault(ms)
         return times
+
     # Directly after the start the backlog is not known yet, so its metric alone does not tell the end.
     wait_until('all is sent', 120, lambda: sum(map(len, received().values())) == sent, 2)
-    wait_until('no backlog', 60, lambda: a.metric('everprof_remote_storage_backlog_bytes') == 0 and
-               a.metric('everprof_remote_storage_samples_pending') == 0)
+    wait_until(
+        'no backlog',
+        60,
+        lambda: a.metric('everprof_remote_storage_backlog_bytes') == 0
+        and a.metric('everprof_remote_storage_samples_pending') == 0,
+    )
     assert all(list(series) == sorted(series) for series in received().values())
 
 
 def small_requests(url, more=''):
     """A configuration with requests of at most 20 KB of profiles."""
-    return ('global: {external_labels: {agent: a1}}\nremote_write:\n'
-            f'- {{url: "{url}", name: c, queue_config: {{max_bytes_per_send: 20KB, min_backoff: 10ms, '
-            f'max_backoff: 100ms{more}}}}}\n')
+    return (
+        'global: {external_labels: {agent: a1}}\nremote_write:\n'
+        f'- {{url: "{url}", name: c, queue_config: {{max_bytes_per_send: 20KB, min_backoff: 10ms, '
+        f'max_backoff: 100ms{more}}}}}\n'
+    )
 
 
 @suite.test
@@ -369,6 +393,7 @@ def one_refused_profile_of_a_backlog_costs_no_other(d):
         samples = read_request(body)
         others = [ms for _, _, ms in samples if ms != bad]
         return (204, {}) if len(others) == len(samples) else (400, {'X-Everprof-Samples-Written': str(len(others))})
+
     for n in range(100):
         assert push(a, (series_of(n), [(profile(f'p{n}' + 'x' * 1000, n), begin + n)])).status == 204
     wait_until('an attempt', 30, r.count)
@@ -383,6 +408,7 @@ def one_refused_profile_of_a_backlog_costs_no_other(d):
 
 class CuttingProxy(http.server.BaseHTTPRequestHandler):
     """Every second request that it passes on lacks a part of its body, with a Content-Length that hides it."""
+
     protocol_version = 'HTTP/1.1'
     target, seen = None, 0
 
@@ -390,7 +416,7 @@ class CuttingProxy(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers['Content-Length']))
         CuttingProxy.seen += 1
         if CuttingProxy.seen % 2:
-            body = body[:len(body) * 2 // 3]
+            body = body[: len(body) * 2 // 3]
         headers = {k: v for k, v in self.headers.items() if k not in ('Host', 'Content-Length', 'Connection')}
         request = urllib.request.Request(self.target + self.path, body, headers)
         try:
@@ -470,8 +496,7 @@ def the_stored_profiles_of_a_refused_request_count_as_sent(d):
         f.write(sends_to(queue(c.url)))
     a.child.send_signal(signal.SIGHUP)
     wait_until('sent', 30, lambda: len(received(c)) == 5)
-    wait_until('refused', 30, lambda: a.metric(
-        'everprof_remote_storage_samples_failed_total', f'url="{c.url}') == 1)
+    wait_until('refused', 30, lambda: a.metric('everprof_remote_storage_samples_failed_total', f'url="{c.url}') == 1)
     assert a.metric('everprof_remote_storage_samples_total', f'url="{c.url}') == 4
     line = [x for x in a.text().splitlines() if 'refused profiles' in x][0]
     assert 'profiles=1' in line and 'j3' in line and 'different' in line, line
@@ -481,14 +506,12 @@ def the_stored_profiles_of_a_refused_request_count_as_sent(d):
 def a_receiver_that_never_answers_delays_no_other(d):
     c, r = Node(f'{d}/c'), Receiver()
     r.answers = [(None, 3600)] * 1000
-    a = Node(f'{d}/a', sends_to(queue(r.url, 'dead', '  remote_timeout: 500ms\n'),
-                                queue(c.url, 'good')))
+    a = Node(f'{d}/a', sends_to(queue(r.url, 'dead', '  remote_timeout: 500ms\n'), queue(c.url, 'good')))
     load = Load(a)
     load.push(100)
     wait_equal(load, c)
     assert a.metric('everprof_remote_storage_samples_total', 'name="dead"') == 0
-    wait_until('retries', 30, lambda: a.metric(
-        'everprof_remote_storage_samples_retried_total', 'name="dead"') > 0)
+    wait_until('retries', 30, lambda: a.metric('everprof_remote_storage_samples_retried_total', 'name="dead"') > 0)
     assert 'remote write fails' in a.text()
     a.finish()  # requests in flight do not delay the end
 
@@ -496,14 +519,15 @@ def a_receiver_that_never_answers_delays_no_other(d):
 @suite.test
 def rules_choose_and_change_what_is_sent(d):
     c = Node(f'{d}/c')
-    rules = ('  write_relabel_configs:\n'
-             '  - {source_labels: [job], regex: "j[13]", action: drop}\n'
-             '  - {target_label: site, replacement: s1}\n')
+    rules = (
+        '  write_relabel_configs:\n'
+        '  - {source_labels: [job], regex: "j[13]", action: drop}\n'
+        '  - {target_label: site, replacement: s1}\n'
+    )
     a = Node(f'{d}/a', sends_to(queue(c.url, more=rules)))
     Load(a).push(50)
     wait_until('three fifths', 30, lambda: a.metric('everprof_remote_storage_samples_total') == 30)
-    assert a.metric('everprof_remote_storage_samples_dropped_total',
-                    'reason="write_relabel_configs"') == 20
+    assert a.metric('everprof_remote_storage_samples_dropped_total', 'reason="write_relabel_configs"') == 20
     got = [s['labels'] for s in c.range('heap')]
     assert {s['job'] for s in got} == {'j0', 'j2', 'j4'}
     assert all(s['site'] == 's1' and s['agent'] == 'a1' for s in got)
@@ -516,15 +540,17 @@ def rules_choose_and_change_what_is_sent(d):
 @suite.test
 def a_backlog_beyond_its_limit_is_dropped_loudly(d):
     port = free_port()
-    a = Node(f'{d}/a', sends_to(queue(f'http://127.0.0.1:{port}',
-                                      more='  max_backlog: {size: 2MB}\n')),
-             ['--storage.tsdb.wal-budget=8MB'])
+    a = Node(
+        f'{d}/a',
+        sends_to(queue(f'http://127.0.0.1:{port}', more='  max_backlog: {size: 2MB}\n')),
+        ['--storage.tsdb.wal-budget=8MB'],
+    )
     load = Load(a, 60000)
     load.push(400)
-    wait_until('dropped', 60, lambda: a.metric(
-        'everprof_remote_storage_samples_dropped_total', 'reason="max_backlog"') > 0)
-    wait_until('within the limit', 30,
-               lambda: a.metric('everprof_remote_storage_backlog_bytes') < 3 << 20)
+    wait_until(
+        'dropped', 60, lambda: a.metric('everprof_remote_storage_samples_dropped_total', 'reason="max_backlog"') > 0
+    )
+    wait_until('within the limit', 30, lambda: a.metric('everprof_remote_storage_backlog_bytes') < 3 << 20)
     line = [x for x in a.text().splitlines() if 'exceeds max_backlog' in x][0]
     assert 'profiles=' in line and 'from=' in line and 'to=' in line, line
 
@@ -589,16 +615,23 @@ def a_log_that_ends_before_the_cursor_is_named(d):
 @suite.test
 def profiles_beyond_sample_age_limit_are_dropped_loudly(d):
     c = Node(f'{d}/c')
-    a = Node(f'{d}/a', 'global: {external_labels: {agent: a1}}\nremote_write:\n'
-             f'- url: {c.url}/api/v1/write\n  name: c\n'
-             '  queue_config: {batch_send_deadline: 100ms, sample_age_limit: 1h}\n', ['--clock.steady-for=1ms'])
+    a = Node(
+        f'{d}/a',
+        'global: {external_labels: {agent: a1}}\nremote_write:\n'
+        f'- url: {c.url}/api/v1/write\n  name: c\n'
+        '  queue_config: {batch_send_deadline: 100ms, sample_age_limit: 1h}\n',
+        ['--clock.steady-for=1ms'],
+    )
     load = Load(a)
     load.push(10)
     wait_equal(load, c)
     load.begin -= 7200000
     load.push(10)
-    wait_until('drops', 30, lambda: a.metric('everprof_remote_storage_samples_dropped_total',
-                                             'reason="sample_age_limit"') == 10)
+    wait_until(
+        'drops',
+        30,
+        lambda: a.metric('everprof_remote_storage_samples_dropped_total', 'reason="sample_age_limit"') == 10,
+    )
     lines = [x for x in a.text().splitlines() if 'older than sample_age_limit' in x]
     assert len(lines) == 1 and re.search(r'time=\S+Z', lines[0]), lines
     assert len(received(c)) == 10
@@ -611,12 +644,14 @@ def reloads_during_an_outage_lose_nothing(d):
 
     def config(n):
         return sends_to(queue(c.url, more=f'  headers: {{X-Reload: "{n}"}}\n'), queue(good.url, 'good'))
+
     a = Node(f'{d}/a', config(0), ['--storage.tsdb.wal-budget=8MB', '--web.enable-lifecycle'])
     load = Load(a, 60000)
     c.kill()
     load.push(600)
-    wait_until('a segment is held', 30, lambda: os.path.isdir(f'{a.data}/wal/held') and
-               os.listdir(f'{a.data}/wal/held'))
+    wait_until(
+        'a segment is held', 30, lambda: os.path.isdir(f'{a.data}/wal/held') and os.listdir(f'{a.data}/wal/held')
+    )
     for n in range(1, 11):
         with open(f'{d}/a/everprof.yaml', 'w') as f:
             f.write(config(n))
@@ -637,6 +672,7 @@ def an_agent_keeps_profiles_until_a_receiver_is_configured(d):
             raw = profile(f's{len(served)}', len(served))
             served.append(hashlib.sha256(raw).hexdigest())
         send(request, raw)
+
     target = Server(answer)
     jobs = 'scrape_configs:\n' + heap_job('app', [target.address], '100ms')
     a = Agent(f'{d}/a', jobs)
@@ -654,18 +690,19 @@ def an_agent_keeps_profiles_until_a_receiver_is_configured(d):
 
     def missing():
         return set(served) - {sha for _, _, sha in received(c)}
+
     # A stop may have cut a scrape off before its profile was written.
     wait_until('all of them', 60, lambda: len(missing()) <= 3, 0.3)
     assert a.stop() == 0
 
 
 def crc32c(data):
-    crc = 0xffffffff
+    crc = 0xFFFFFFFF
     for byte in data:
         crc ^= byte
         for _ in range(8):
-            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
-    return crc ^ 0xffffffff
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
 
 
 def set_trusted_time(cursor, ms):
@@ -673,8 +710,8 @@ def set_trusted_time(cursor, ms):
     with open(cursor, 'r+b') as f:
         data = bytearray(f.read())
         for at in 0, 64:
-            data[at + 32:at + 40] = ms.to_bytes(8, 'big')
-            data[at + 60:at + 64] = crc32c(data[at:at + 60]).to_bytes(4, 'big')
+            data[at + 32 : at + 40] = ms.to_bytes(8, 'big')
+            data[at + 60 : at + 64] = crc32c(data[at : at + 60]).to_bytes(4, 'big')
         f.seek(0)
         f.write(data)
 
@@ -682,8 +719,10 @@ def set_trusted_time(cursor, ms):
 @suite.test
 def a_clock_that_is_wrong_after_a_start_drops_no_backlog(d):
     """By the cursor, the last trusted time is months before the time of day: that is in doubt."""
+
     def dropped():
         return a.metric('everprof_remote_storage_samples_dropped_total', 'reason="max_backlog"')
+
     c = Node(f'{d}/c')
     a = Node(f'{d}/a', sends_to(queue(c.url, more='  max_backlog: {age: 1h}\n')), ['--clock.steady-for=1ms'])
     load = Load(a)
@@ -715,8 +754,9 @@ def a_dead_receiver_does_not_fill_a_small_disk(d):
         mount = f'{d}/{size}'
         os.makedirs(f'{d}/of{size}')
         os.makedirs(mount)
-        if subprocess.run(['mount', '-t', 'tmpfs', '-o', f'size={size}', 'tmpfs', mount],
-                          capture_output=True).returncode:
+        if subprocess.run(
+            ['mount', '-t', 'tmpfs', '-o', f'size={size}', 'tmpfs', mount], capture_output=True
+        ).returncode:
             raise Skipped('a small tmpfs cannot be mounted here')
         try:
             fill(f'{d}/of{size}', mount)
@@ -727,8 +767,10 @@ def a_dead_receiver_does_not_fill_a_small_disk(d):
 
 def small_disk_of_an_agent(d, mount):
     """The disk is written three times over, and never full."""
+
     def profile_of(number):
         return profile(random.Random(number).randbytes(100000).hex(), number)
+
     served, lock = [], threading.Lock()
 
     def answer(request):
@@ -736,9 +778,14 @@ def small_disk_of_an_agent(d, mount):
             served.append(len(served))
             number = served[-1]
         send(request, profile_of(number))
+
     target = Server(answer)
-    a = Agent(mount, 'scrape_configs:\n' + heap_job('app', [target.address], '50ms') +
-              sends_to(queue(f'http://127.0.0.1:{free_port()}')))
+    a = Agent(
+        mount,
+        'scrape_configs:\n'
+        + heap_job('app', [target.address], '50ms')
+        + sends_to(queue(f'http://127.0.0.1:{free_port()}')),
+    )
     appended = 'everprof_tsdb_head_samples_appended_total'
     wait_until('three disks', 120, lambda: a.metric(appended) * 100000 > 3 * 16 << 20)
     assert a.metric('everprof_remote_storage_samples_dropped_total', 'reason="max_backlog"') > 0
@@ -750,8 +797,10 @@ def small_disk_of_an_agent(d, mount):
 
 def small_disk(d, mount):
     """More is pushed than the eighth of the disk that a backlog may take."""
+
     def dropped():
         return int(a.metric('everprof_remote_storage_samples_dropped_total', 'reason="max_backlog"'))
+
     c = Node(f'{d}/c')
     a = Node(mount, sends_to(queue(c.url)), ['--storage.tsdb.retention.size=30%'])
     c.kill()
@@ -761,8 +810,12 @@ def small_disk(d, mount):
     assert 'is full' not in a.text()
     # Whatever was not dropped arrives.
     c.start_again()
-    wait_until('the backlog', 120, lambda: a.metric('everprof_remote_storage_samples_pending') == 0 and
-               a.metric('everprof_remote_storage_backlog_bytes') == 0)
+    wait_until(
+        'the backlog',
+        120,
+        lambda: a.metric('everprof_remote_storage_samples_pending') == 0
+        and a.metric('everprof_remote_storage_backlog_bytes') == 0,
+    )
     got = received(c)
     assert len(got) == len(set(got)) == len(load.sent) - dropped(), (len(got), len(load.sent), dropped())
     assert 0 < len(got) and normal(got) < normal(load.sent)
@@ -778,6 +831,7 @@ def a_reload_adds_and_removes_receivers(d):
         with open(f'{d}/a/everprof.yaml', 'w') as f:
             f.write(config)
         assert a.get('/-/reload', method='POST').status == 200
+
     load.push(10)
     wait_equal(load, c1)
     reload(sends_to(queue(c1.url, 'one'), queue(c2.url, 'two')))

@@ -10,8 +10,23 @@ import socket
 import subprocess
 import time
 
-from harness import (BINARY, LEAKAPP, SLOW, Everprof, Process, Server, Skipped, Suite, free_port, packed, profile, run,
-                     selector, send, wait_until)
+from harness import (
+    BINARY,
+    LEAKAPP,
+    SLOW,
+    Everprof,
+    Process,
+    Server,
+    Skipped,
+    Suite,
+    free_port,
+    packed,
+    profile,
+    run,
+    selector,
+    send,
+    wait_until,
+)
 from programs import start_programs
 
 suite = Suite()
@@ -19,8 +34,10 @@ GO = '/usr/bin/go'
 
 
 def job(name, address, extra=''):
-    return (f'- job_name: {name}\n  scrape_interval: 500ms\n  scrape_timeout: 1s\n{extra}'
-            f'  static_configs: [{{targets: ["{address}"]}}]\n')
+    return (
+        f'- job_name: {name}\n  scrape_interval: 500ms\n  scrape_timeout: 1s\n{extra}'
+        f'  static_configs: [{{targets: ["{address}"]}}]\n'
+    )
 
 
 def only(*types, seconds=None):
@@ -36,18 +53,22 @@ def only(*types, seconds=None):
 def profiles_are_returned_byte_for_byte(d):
     """Gzip of several members, zlib and plain; empty profiles too."""
     import zlib
+
     bodies = {
         'heap': packed(profile('a')[:40]) + packed(profile('a')[40:]),
         'goroutine': zlib.compress(profile('b')),
         'mutex': profile('c'),
         'block': packed(profile('none')[:6] + b'\x32\x00\x32\x01a\x32\x01b'),
     }
-    raw = {'heap': profile('a'), 'goroutine': profile('b'), 'mutex': profile('c'),
-           'block': profile('none')[:6] + b'\x32\x00\x32\x01a\x32\x01b'}
+    raw = {
+        'heap': profile('a'),
+        'goroutine': profile('b'),
+        'mutex': profile('c'),
+        'block': profile('none')[:6] + b'\x32\x00\x32\x01a\x32\x01b',
+    }
     target = Server(lambda r: send(r, bodies[r.path.rsplit('/', 1)[1].split('?')[0]]))
     e = Everprof(d, 'scrape_configs:\n' + job('t', target.address, only(*bodies))).ready()
-    series = wait_until('four types', 10, lambda: (lambda s: s if len(s) == 4 else None)(
-        e.range('{job="t"}')))
+    series = wait_until('four types', 10, lambda: (lambda s: s if len(s) == 4 else None)(e.range('{job="t"}')))
     for s in series:
         name = s['labels']['__name__']
         assert s['labels'] == {'__name__': name, 'job': 't', 'instance': target.address}
@@ -86,8 +107,7 @@ def hostile_targets_are_down_with_a_reason(d):
             pass
 
     def reset(r):
-        r.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
-                                b'\x01\0\0\0\0\0\0\0')
+        r.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b'\x01\0\0\0\0\0\0\0')
         r.connection.close()
 
     bomb = packed(b'\0' * (80 << 20))
@@ -96,8 +116,10 @@ def hostile_targets_are_down_with_a_reason(d):
         'truncated': (lambda r: send(r, packed(profile('x'))[:-9]), 'damaged or truncated'),
         'bomb': (lambda r: send(r, bomb), 'larger than'),
         'status500': (lambda r: send(r, b'oops', 500), '500 Internal Server Error'),
-        'redirect': (lambda r: send(r, b'', 302, Location='http://127.0.0.1:1/x'),
-                     'redirected to http://127.0.0.1:1/x: Failed to connect'),
+        'redirect': (
+            lambda r: send(r, b'', 302, Location='http://127.0.0.1:1/x'),
+            'redirected to http://127.0.0.1:1/x: Failed to connect',
+        ),
         'endless': (endless, 'larger than'),
         'hang': (hang, 'no complete response within'),
         'headers': (endless_headers, ''),
@@ -105,22 +127,26 @@ def hostile_targets_are_down_with_a_reason(d):
         'garbage': (lambda r: send(r, os.urandom(5000)), 'not a profile'),
         'nothing': (lambda r: send(r, b''), 'no data'),
         'short': (lambda r: send(r, b'abc', Content_Length='100'), ''),
-        'legacy': (lambda r: send(r, b'heap profile: 1: 2 [3: 4] @ heap/2\nrubbish\n'),
-                   'not a sample'),
+        'legacy': (lambda r: send(r, b'heap profile: 1: 2 [3: 4] @ heap/2\nrubbish\n'), 'not a sample'),
     }
     servers = {name: Server(c[0]) for name, c in cases.items()}
     good = Server(lambda r: send(r, packed(profile('good'))))
     config = 'scrape_configs:\n' + ''.join(
-        job(n, s.address, '  body_size_limit: 1MB\n' + only('heap')) for n, s in servers.items())
+        job(n, s.address, '  body_size_limit: 1MB\n' + only('heap')) for n, s in servers.items()
+    )
     config += job('refused', f'127.0.0.1:{free_port()}', only('heap'))
     config += job('good', good.address, only('heap'))
     e = Everprof(d, config).ready()
 
     def all_told():
         return all(t['health'] != 'unknown' for t in e.targets())
+
     wait_until('every target tried', 20, all_told)
-    wait_until('three profiles of the good one', 20, lambda: any(
-        len(s['timestamps']) >= 3 for s in e.range('heap{job="good"}')))
+    wait_until(
+        'three profiles of the good one',
+        20,
+        lambda: any(len(s['timestamps']) >= 3 for s in e.range('heap{job="good"}')),
+    )
     health = {t['scrapePool']: t for t in e.targets()}
     for name, (_, why) in cases.items():
         t = health[name]
@@ -145,17 +171,16 @@ def slow_profile_type_does_not_delay_others(d):
             assert 'seconds=2' in r.path
             time.sleep(2)
         send(r, packed(profile(r.path)))
+
     target = Server(answer)
-    e = Everprof(d, 'scrape_configs:\n' +
-                 job('t', target.address, only('heap', 'profile', seconds=2))).ready()
+    e = Everprof(d, 'scrape_configs:\n' + job('t', target.address, only('heap', 'profile', seconds=2))).ready()
     wait_until('a slow profile', 12, lambda: e.range('profile'))
     heap = e.range('heap')[0]['timestamps']
     cpu = e.range('profile')[0]['timestamps']
     assert len(heap) >= 3 * len(cpu), (heap, cpu)
     assert e.metric('everprof_target_scrapes_skipped_total') > 0
     # What each type costs the target is told, too.
-    seconds = {t: e.metric('everprof_target_scrape_seconds_total', f'{{type="{t}"}}')
-               for t in ('heap', 'profile')}
+    seconds = {t: e.metric('everprof_target_scrape_seconds_total', f'{{type="{t}"}}') for t in ('heap', 'profile')}
     assert seconds['profile'] >= 2 * len(cpu) and 0 < seconds['heap'] < seconds['profile'], seconds
     size = len(packed(profile('/debug/pprof/heap')))
     assert e.metric('everprof_target_scraped_bytes_total', '{type="heap"}') >= size * len(heap)
@@ -168,6 +193,7 @@ def started(d, targets=1):
     def answer(r):
         count[0] += 1
         send(r, packed(profile(f'{count[0]}')))
+
     target = Server(answer)
     e = Everprof(d, 'scrape_configs:\n' + job('t', target.address, only('heap', 'mutex'))).ready()
     wait_until('profiles', 10, lambda: len(e.range('{job="t"}')) == 2)
@@ -220,17 +246,21 @@ def api_responses_and_errors(d):
     meta = e.get('/api/v1/query', query='heap', time=first, report='meta').data()
     assert meta['samples'] == 1 and meta['timestamp'] == first
     # after, before, exact
-    for match, time_, status in (('after', first - 1000, 200), ('before', first + 1, 200),
-                                 ('exact', first, 200), ('exact', first + 1, 404),
-                                 ('before', first - 1, 404), ('after', first - 400000, 404)):
+    for match, time_, status in (
+        ('after', first - 1000, 200),
+        ('before', first + 1, 200),
+        ('exact', first, 200),
+        ('exact', first + 1, 404),
+        ('before', first - 1, 404),
+        ('after', first - 400000, 404),
+    ):
         a = e.get('/api/v1/query', query='heap', time=time_, match=match, report='raw')
         assert a.status == status, (match, a.status, a.body[:200])
     # ETag and Range
     raw = e.raw(s['labels'], first)
     part = e.get('/api/v1/query', {'Range': 'bytes=2-5'}, query='heap', time=first, report='raw')
     assert part.status == 206 and part.body == raw.body[2:6]
-    same = e.get('/api/v1/query', {'If-None-Match': raw.headers['ETag']}, query='heap',
-                 time=first, report='raw')
+    same = e.get('/api/v1/query', {'If-None-Match': raw.headers['ETag']}, query='heap', time=first, report='raw')
     assert same.status == 304 and not same.body
     # Times of every kind
     for begin, end in (('now-1h', 'now'), (first, first)):
@@ -244,8 +274,10 @@ def api_responses_and_errors(d):
     assert wide.headers['Content-Encoding'] == 'gzip'
     # Raw braces and quotes in the request line
     with socket.create_connection(('127.0.0.1', e.port)) as c:
-        c.sendall(b'GET /api/v1/query_range?query=heap{job="t"}&from=0&to=now HTTP/1.1\r\n'
-                  b'Host: localhost\r\nConnection: close\r\n\r\n')
+        c.sendall(
+            b'GET /api/v1/query_range?query=heap{job="t"}&from=0&to=now HTTP/1.1\r\n'
+            b'Host: localhost\r\nConnection: close\r\n\r\n'
+        )
         answer = b''
         while part_ := c.recv(65536):
             answer += part_
@@ -289,12 +321,15 @@ def unusual_requests_get_a_response(d):
             while part := c.recv(65536):
                 answer += part
         return answer
+
     assert e.get('/-/healthy?' + 'a&' * 400).status == 200
     assert e.get('/api/v1/labels', method='POST', data=b'a=&' * 900).status == 200
     assert e.get('/api/v1/series?' + 'match[]=heap&' * 400).status == 200
     smuggled = b'a=bGET /-/healthy HTTP/1.1\r\nHost: localhost\r\n\r\n'
-    for headers in (b'Content-Length: 3\r\nContent-Length: %d\r\n' % len(smuggled),
-                    b'Content-Length: 3\r\nTransfer-Encoding: chunked\r\n'):
+    for headers in (
+        b'Content-Length: 3\r\nContent-Length: %d\r\n' % len(smuggled),
+        b'Content-Length: 3\r\nTransfer-Encoding: chunked\r\n',
+    ):
         answer = ask(b'POST /api/v1/labels HTTP/1.1\r\nHost: localhost\r\n' + headers + b'\r\n' + smuggled)
         assert answer.count(b'HTTP/1.1 ') == 1 and b' 400 ' in answer, answer
     assert e.get('/api/v1/labels?x=%00').status == 400
@@ -305,12 +340,10 @@ def unusual_requests_get_a_response(d):
         f.write(profile('big'))
     e.finish()
     big = 'v' * 33000
-    r = run('tsdb', 'import', folder, f'--labels=heap{{job="big",x="{big}"}}',
-            f'--storage.tsdb.path={e.data}')
+    r = run('tsdb', 'import', folder, f'--labels=heap{{job="big",x="{big}"}}', f'--storage.tsdb.path={e.data}')
     assert r.returncode == 0, r
     e = Everprof(d).ready()
-    answer = e.get('/api/v1/query', query='heap{job="big"}', time='now', match='before',
-                   report='raw')
+    answer = e.get('/api/v1/query', query='heap{job="big"}', time='now', match='before', report='raw')
     assert answer.body == profile('big') and not answer.headers['X-Everprof-Labels']
     target.stop()
 
@@ -319,8 +352,7 @@ def unusual_requests_get_a_response(d):
 def full_disk_is_survived(d):
     mount = os.path.join(d, 'small')
     os.makedirs(mount)
-    if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=16M', 'tmpfs', mount],
-                      capture_output=True).returncode:
+    if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=16M', 'tmpfs', mount], capture_output=True).returncode:
         raise Skipped('a small tmpfs cannot be mounted here')
     try:
         full_disk(mount)
@@ -345,6 +377,7 @@ def full_disk(mount):
     def down():
         t = e.targets()[0]
         return t['health'] == 'down' and 'No space' in t['lastError']
+
     e = Everprof(mount, config).ready()
     wait_until('profiles', 10, lambda: e.range('heap'))
     fill()
@@ -368,6 +401,7 @@ def full_disk(mount):
 @suite.test
 def pages_are_the_web_ui_and_its_files_are_there(d):
     import re
+
     e, target = started(d)
     page = e.get('/').body.decode()
     assert e.get('/targets').body.decode() == e.get('/status').body.decode() == page
@@ -391,15 +425,20 @@ def pages_are_the_web_ui_and_its_files_are_there(d):
 def go_tool_pprof_reads_the_url(d):
     port = free_port()
     Process([LEAKAPP, f'127.0.0.1:{port}'], os.path.join(d, 'leakapp.log'))
-    e = Everprof(d, 'scrape_configs:\n- job_name: leakapp\n  scrape_interval: 2s\n'
-                 + only('heap', 'profile', 'goroutine', seconds=1) +
-                 f'  static_configs: [{{targets: ["127.0.0.1:{port}"]}}]\n').ready()
+    e = Everprof(
+        d,
+        'scrape_configs:\n- job_name: leakapp\n  scrape_interval: 2s\n'
+        + only('heap', 'profile', 'goroutine', seconds=1)
+        + f'  static_configs: [{{targets: ["127.0.0.1:{port}"]}}]\n',
+    ).ready()
     wait_until('three types', 30, lambda: len(e.range('{job="leakapp"}')) == 3)
     for kind in ('heap', 'profile', 'goroutine'):
         out = subprocess.run(
-            [GO, 'tool', 'pprof', '-top',
-             f'{e.url}/api/v1/query?query={kind}{{job="leakapp"}}&time=now&match=before'],
-            capture_output=True, text=True, env={**os.environ, 'PPROF_TMPDIR': d, 'HOME': d})
+            [GO, 'tool', 'pprof', '-top', f'{e.url}/api/v1/query?query={kind}{{job="leakapp"}}&time=now&match=before'],
+            capture_output=True,
+            text=True,
+            env={**os.environ, 'PPROF_TMPDIR': d, 'HOME': d},
+        )
         assert out.returncode == 0 and 'flat%' in out.stdout, out.stderr + out.stdout
     first = e.targets()[0]
     out = os.path.join(d, 'one.pb.gz')
@@ -425,8 +464,17 @@ def command_line_queries(d):
     assert run('nonsense').returncode == 2
     assert run('serve', '--nonsense').returncode == 2
     assert run('--version').stdout.startswith('everprof ')
-    for command in ('serve', 'check config', 'check selector', 'query labels', 'query series',
-                    'query range', 'query profile', 'tsdb import', 'tsdb dump'):
+    for command in (
+        'serve',
+        'check config',
+        'check selector',
+        'query labels',
+        'query series',
+        'query range',
+        'query profile',
+        'tsdb import',
+        'tsdb dump',
+    ):
         r = run(*command.split(), '--help')
         assert r.returncode == 0 and 'usage: everprof ' + command in r.stdout, r
     assert run('check', 'selector', 'heap{a="b"}').returncode == 0
@@ -459,8 +507,9 @@ def invalid_configuration_prevents_the_start(d):
 @suite.test
 def second_server_reports_pid_of_the_first(d):
     e = Everprof(d).ready()
-    r = run('serve', f'--config.file={d}/everprof.yaml', f'--storage.tsdb.path={e.data}',
-            '--web.listen-address=127.0.0.1:0')
+    r = run(
+        'serve', f'--config.file={d}/everprof.yaml', f'--storage.tsdb.path={e.data}', '--web.listen-address=127.0.0.1:0'
+    )
     assert r.returncode == 1 and f'pid {e.child.pid}' in r.stderr, r.stderr
     r = run('tsdb', 'import', d, f'--storage.tsdb.path={e.data}')
     assert r.returncode == 1 and f'pid {e.child.pid}' in r.stderr, r.stderr
@@ -486,8 +535,7 @@ def imported_profiles_are_returned_by_the_server(d):
     r = run('tsdb', 'import', os.path.join(d, 'in'), f'--storage.tsdb.path={data}')
     assert r.stdout == '100 profiles imported, 1 refused\n', r
     assert r.returncode == 1 and f'{base + 1}.pb.gz' in r.stderr
-    r = run('tsdb', 'import', os.path.join(d, 'in'), f'--storage.tsdb.path={data}',
-            '--labels={env="x"}')
+    r = run('tsdb', 'import', os.path.join(d, 'in'), f'--storage.tsdb.path={data}', '--labels={env="x"}')
     assert r.stdout == '100 profiles imported, 1 refused\n', r
     e = Everprof(os.path.join(d, 'server')).ready()
     series = e.range('heap{job="app"}')
@@ -522,16 +570,14 @@ def import_skips_bad_files_and_dump_lists_all(d):
         f.write(profile('x'))
     r = run('tsdb', 'import', undated, '--labels=heap{job="x"}', f'--storage.tsdb.path={data}')
     assert r.returncode == 1 and 'unknown time' in r.stderr, r
-    r = run('tsdb', 'import', undated, '--labels=heap{job="x",job="y"}',
-            f'--storage.tsdb.path={data}')
+    r = run('tsdb', 'import', undated, '--labels=heap{job="x",job="y"}', f'--storage.tsdb.path={data}')
     assert r.returncode == 1 and 'duplicate label job' in r.stderr, r
     with open('/dev/full', 'w') as full:
         r = subprocess.run([BINARY, 'tsdb', 'dump', data], stdout=full, stderr=subprocess.PIPE)
     assert r.returncode == 1 and b'No space' in r.stderr, r
     # Profiles that are only in the WAL, and a range that must be made anew
     target = Server(lambda r: send(r, packed(profile('w'))))
-    e = Everprof(os.path.join(d, 'server'), 'scrape_configs:\n'
-                 + job('t', target.address, only('heap'))).ready()
+    e = Everprof(os.path.join(d, 'server'), 'scrape_configs:\n' + job('t', target.address, only('heap'))).ready()
     wait_until('profiles', 10, lambda: e.range('heap') and len(e.range('heap')[0]['timestamps']) > 2)
     e.stop(signal.SIGKILL)
     count = len(run('tsdb', 'dump', e.data).stdout.splitlines())
@@ -551,8 +597,7 @@ def import_skips_bad_files_and_dump_lists_all(d):
 def metrics_pass_promtool_check(d):
     e, target = started(d)
     text = e.get('/metrics').body
-    out = subprocess.run(['/usr/bin/promtool', 'check', 'metrics'], input=text,
-                         capture_output=True)
+    out = subprocess.run(['/usr/bin/promtool', 'check', 'metrics'], input=text, capture_output=True)
     assert out.returncode == 0, out.stderr.decode() + out.stdout.decode()
     target.stop()
 
@@ -561,22 +606,26 @@ def metrics_pass_promtool_check(d):
 def real_programs_are_scraped(d):
     """Prometheus, etcd and node_exporter of Debian, and a Go program."""
     addresses = start_programs(d)
-    e = Everprof(d, 'scrape_configs:\n' + ''.join(
-        f'- job_name: {n}\n  scrape_interval: 5s\n  profiling_config: {{pprof_config: '
-        f'{{profile: {{seconds: 1}}}}}}\n  static_configs: [{{targets: ["{a}"]}}]\n'
-        for n, a in addresses.items())).ready()
+    e = Everprof(
+        d,
+        'scrape_configs:\n'
+        + ''.join(
+            f'- job_name: {n}\n  scrape_interval: 5s\n  profiling_config: {{pprof_config: '
+            f'{{profile: {{seconds: 1}}}}}}\n  static_configs: [{{targets: ["{a}"]}}]\n'
+            for n, a in addresses.items()
+        ),
+    ).ready()
 
     def complete():
-        have = {(s['labels']['job'], s['labels']['__name__'])
-                for s in e.range('{job=~".+"}')}
+        have = {(s['labels']['job'], s['labels']['__name__']) for s in e.range('{job=~".+"}')}
         return len(have) == 28
+
     wait_until('seven types of four programs', 60, complete, 0.5)
     for t in e.targets():
         assert t['health'] == 'up', t
     for s in e.range('{job=~".+"}'):
         ms = s['timestamps'][-1]
-        meta = e.get('/api/v1/query', query=selector(s['labels']), time=ms, match='exact',
-                     report='meta').data()
+        meta = e.get('/api/v1/query', query=selector(s['labels']), time=ms, match='exact', report='meta').data()
         assert meta['sampleTypes'], meta
 
 

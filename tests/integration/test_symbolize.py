@@ -41,8 +41,12 @@ def program(d):
     subprocess.run(['objcopy', '--only-keep-debug', path, f'{d}/program.debug'], check=True)
     subprocess.run(['strip', path], check=True)
     size = (size + 4095) // 4096 * 4096
-    return {'path': path, 'build_id': re.search(r'Build ID: (\w+)', headers)[1], 'functions': functions,
-            'mapping': (BASE + address, BASE + address + size, offset)}
+    return {
+        'path': path,
+        'build_id': re.search(r'Build ID: (\w+)', headers)[1],
+        'functions': functions,
+        'mapping': (BASE + address, BASE + address + size, offset),
+    }
 
 
 def profile(p, build_id=None):
@@ -110,7 +114,11 @@ def a_program_may_link_to_its_debug_file(d):
     path = write(d, profile(p))
     want = {'first', 'second', 'main'}
     subprocess.run(['objcopy', f'--add-gnu-debuglink={d}/program.debug', p['path']], check=True)
-    for place, flags in [('bin', []), ('bin/.debug', []), (f'links{os.path.abspath(d)}/bin', [f'--symbols.path={d}/links'])]:
+    for place, flags in [
+        ('bin', []),
+        ('bin/.debug', []),
+        (f'links{os.path.abspath(d)}/bin', [f'--symbols.path={d}/links']),
+    ]:
         os.makedirs(f'{d}/{place}', exist_ok=True)
         shutil.copy(f'{d}/program.debug', f'{d}/{place}/program.debug')
         assert report(path, *flags) == (want, ''), place
@@ -159,19 +167,32 @@ def queries_name_addresses_and_stored_profiles_stay(d):
     for n in range(3):
         write(d, raw, f'{now - 1000 * n}.pb.gz')
     for n in range(3):
-        done = run('tsdb', 'import', f'{d}/{now - 1000 * n}.pb.gz', '--labels=cpu{job="a"}', f'--storage.tsdb.path={d}/data')
+        done = run(
+            'tsdb', 'import', f'{d}/{now - 1000 * n}.pb.gz', '--labels=cpu{job="a"}', f'--storage.tsdb.path={d}/data'
+        )
         assert done.returncode == 0, done.stderr
     debug = install(d, p)
-    local = run('query', 'top', 'cpu{job="a"}', '--from=now-1h', f'--storage.tsdb.path={d}/data', f'--symbols.path={debug}')
+    local = run(
+        'query', 'top', 'cpu{job="a"}', '--from=now-1h', f'--storage.tsdb.path={d}/data', f'--symbols.path={debug}'
+    )
     assert local.returncode == 0 and 'second' in local.stdout and not local.stderr, local
     # Names take memory; without it, there is the report without names.
-    small = run('query', 'top', 'cpu{job="a"}', '--from=now-1h', f'--storage.tsdb.path={d}/data', f'--symbols.path={debug}', '--query.memory=4MB')
+    small = run(
+        'query',
+        'top',
+        'cpu{job="a"}',
+        '--from=now-1h',
+        f'--storage.tsdb.path={d}/data',
+        f'--symbols.path={debug}',
+        '--query.memory=4MB',
+    )
     assert small.returncode == 0 and '[program]' in small.stdout and 'memory' in small.stderr, small
     e = Everprof(d, flags=[f'--symbols.path={debug}'])
     e.ready()
 
     def query(**params):
         return e.get('/api/v1/query', mode='merge', query='cpu{job="a"}', to='now', **{'from': 'now-1h', **params})
+
     rows = {r['name']: r['flat'] for r in query(report='top').data()['rows']}
     assert rows == {name: 30 * i for i, name in enumerate(p['functions'], 1)}, rows
     assert [r['name'] for r in query(report='top', symbolize='false').data()['rows']] == ['[program]']
@@ -202,8 +223,20 @@ def names_are_found_under_the_filters_of_the_systemd_units(d):
         with open(f'{ROOT}/examples/{unit}') as f:
             allowed = allowed_calls(f.read())
         for missing in (), ('capset', 'seccomp'):
-            done = subprocess.run([*jail.command(allowed - set(missing)), os.environ['EVERPROF'], 'report', 'top',
-                                   f'--symbols.path={debug}', path], capture_output=True, text=True, check=False, env=environment)
+            done = subprocess.run(
+                [
+                    *jail.command(allowed - set(missing)),
+                    os.environ['EVERPROF'],
+                    'report',
+                    'top',
+                    f'--symbols.path={debug}',
+                    path,
+                ],
+                capture_output=True,
+                text=True,
+                check=False,
+                env=environment,
+            )
             assert done.returncode == 0, done
             # What the helper lacks is a warning that says so.
             assert ('second' in done.stdout) == (not missing), (unit, done)
@@ -219,7 +252,9 @@ def missing_files_are_a_warning(d):
     e = Everprof(d, flags=['--symbols.path=/nowhere'])
     e.ready()
     for _ in range(2):  # also if it is remembered
-        answer = e.get('/api/v1/query', mode='merge', query='cpu{job="a"}', report='top', to='now', **{'from': 'now-1h'})
+        answer = e.get(
+            '/api/v1/query', mode='merge', query='cpu{job="a"}', report='top', to='now', **{'from': 'now-1h'}
+        )
         assert any(p['build_id'] in w for w in answer.json()['warnings']), answer.json()
     e.finish()
 
@@ -242,7 +277,9 @@ def a_path_that_waits_for_ever_holds_no_query(d):
     e.ready()
     try:
         for _ in range(4):
-            answer = e.get('/api/v1/query', mode='merge', query='cpu{job="a"}', to='now', report='top', **{'from': 'now-1h'})
+            answer = e.get(
+                '/api/v1/query', mode='merge', query='cpu{job="a"}', to='now', report='top', **{'from': 'now-1h'}
+            )
             assert [r['name'] for r in answer.data()['rows']] == ['[f]'], answer.body
         assert silent.waiting, 'it was looked at'
         e.finish()

@@ -95,7 +95,11 @@ def labels_and_file_names_are_escaped(d):
     assert SHOWN in outputs('tsdb', 'import', f'{d}/in', f'--storage.tsdb.path={data}', code=1)
     store = f'--storage.tsdb.path={data}'
     assert SHOWN in outputs('query', 'labels', 'job', store)
-    for argv in (('query', 'series', 'heap', store), ('query', 'range', 'heap', '--from=0', store), ('tsdb', 'dump', data)):
+    for argv in (
+        ('query', 'series', 'heap', store),
+        ('query', 'range', 'heap', '--from=0', store),
+        ('tsdb', 'dump', data),
+    ):
         # Selectors have the escapes of Go, so that they can be typed.
         text = outputs(*argv)
         assert r'\u001b[2J\n\u007f\u009b2J\u202eevil' in text, (argv, text)
@@ -112,6 +116,7 @@ def messages_of_servers_are_escaped(d):
         if 'series' in r.path:
             return send(r, json.dumps({'status': 'error', 'error': EVIL}).encode(), 400, X_Everprof_Version='1')
         return send(r, ('a table ' + EVIL).encode(), X_Everprof_Version='1', X_Everprof_Warning='w\x1b[2J')
+
     server = Server(answer)
     at = f'--server=http://{server.address}'
     text = outputs('query', 'series', 'heap', at, code=1)
@@ -137,8 +142,14 @@ def import_two(d):
 def a_closed_pipe_ends_a_command_silently(d):
     data = import_two(d)
     store = f'--storage.tsdb.path={data}'
-    for argv in (('tsdb', 'dump', data), ('report', 'top', write_profile(d)), ('query', 'series', 'heap', store),
-                 ('query', 'export', 'heap', '--from=0', '-o', '-', store), ('help',), ('--version',)):
+    for argv in (
+        ('tsdb', 'dump', data),
+        ('report', 'top', write_profile(d)),
+        ('query', 'series', 'heap', store),
+        ('query', 'export', 'heap', '--from=0', '-o', '-', store),
+        ('help',),
+        ('--version',),
+    ):
         child = subprocess.Popen([BINARY, *argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         child.stdout.close()
         text = child.stderr.read()

@@ -47,13 +47,14 @@ def dumped(data):
     return got
 
 
-
 def keyed(profiles):
     """The selector's text is ours alone: compare by its labels."""
+
     def key(text):
         name, rest = text.split('{', 1)
         pairs = re.findall(r'(\w+)="([^"]*)"', rest)
         return frozenset(pairs + ([('__name__', name)] if name else []))
+
     return {(key(labels), ms): v for (labels, ms), v in profiles.items()}
 
 
@@ -100,9 +101,10 @@ def conprof_directories_are_imported_completely(d):
 
 def named_losses(stderr):
     """[(labels, from, to)] of what the import has named."""
-    return [(frozenset(re.findall(r'(\w+)="([^"]*)"', labels) + [('__name__', name)]),
-             int(a), int(b)) for name, labels, a, b in
-            re.findall(r'(\w+)\{([^}]*)\} from (-?\d+) to (-?\d+) is damaged', stderr)]
+    return [
+        (frozenset(re.findall(r'(\w+)="([^"]*)"', labels) + [('__name__', name)]), int(a), int(b))
+        for name, labels, a, b in re.findall(r'(\w+)\{([^}]*)\} from (-?\d+) to (-?\d+) is damaged', stderr)
+    ]
 
 
 def damage(rng, path):
@@ -136,8 +138,9 @@ def damaged_conprof_directories_lose_only_damaged_profiles(d):
     while round < 12 or time.monotonic() < end:
         rng = random.Random(seed + round)
         source = conprof(os.path.join(d, str(round)))
-        files = sorted(os.path.join(p, f) for p, _, names in os.walk(source) for f in names
-                       if f not in ('meta.json', 'tombstones'))
+        files = sorted(
+            os.path.join(p, f) for p, _, names in os.walk(source) for f in names if f not in ('meta.json', 'tombstones')
+        )
         for _ in range(3):
             damage(rng, rng.choice(files))
         data = os.path.join(d, f'data{round}')
@@ -147,11 +150,9 @@ def damaged_conprof_directories_lose_only_damaged_profiles(d):
         missing = [k for k in want if k not in got]
         losses = named_losses(r.stderr)
         # What had no times of its own is named by file and place.
-        elsewhere = re.search(r'the block is skipped|record|head chunk|unknown|'
-                              r'damaged series|is not a ', r.stderr)
+        elsewhere = re.search(r'the block is skipped|record|head chunk|unknown|' r'damaged series|is not a ', r.stderr)
         for labels, ms in missing:
-            assert elsewhere or any(l == labels and a <= ms <= b for l, a, b in losses), \
-                (labels, ms, r.stderr)
+            assert elsewhere or any(l == labels and a <= ms <= b for l, a, b in losses), (labels, ms, r.stderr)
         assert not missing or r.returncode == 1
         assert r.returncode in (0, 1) and 'Sanitizer' not in r.stderr, r
         if not seconds:
@@ -247,8 +248,7 @@ def damaged_block_does_not_hide_others(d):
             r = run('tsdb', tool, work)
             assert r.returncode in (0, 1), (spoil, tool, r)
         assert len(dumped(work)) >= 60, spoil
-        e = Everprof(work, flags=[f'--storage.tsdb.path={work}',
-                                  '--storage.tsdb.retention.time=0']).ready()
+        e = Everprof(work, flags=[f'--storage.tsdb.path={work}', '--storage.tsdb.retention.time=0']).ready()
         assert sum(len(s['timestamps']) for s in e.range('heap')) >= 60, spoil
         e.finish()
 
@@ -269,8 +269,10 @@ def stats_by_codec_and_section(d):
     r = run('tsdb', 'import', tar, f'--storage.tsdb.path={data}')
     assert r.returncode == 0, r.stderr
     out = run('tsdb', 'stats', data).stdout
-    codecs = {m[4]: (int(m[1]), int(m[3])) for m in
-              re.finditer(r'^ *(\d+)  +(\d+)  +(\d+)  +\d+  (columns.*|zstd)$', out, re.M)}
+    codecs = {
+        m[4]: (int(m[1]), int(m[3]))
+        for m in re.finditer(r'^ *(\d+)  +(\d+)  +(\d+)  +\d+  (columns.*|zstd)$', out, re.M)
+    }
     sections = [int(m[1]) for m in re.finditer(r'^ *(\d+)  columns: (group|table): ', out, re.M)]
     assert sum(c[0] for c in codecs.values()) == 140, out
     assert codecs['columns'][0] > 100 and codecs['columns: tables'][1] > 0, out
@@ -285,7 +287,7 @@ def newer_formats_are_refused_with_advice(d):
     data = make(d, series=1, count=3)
     path = os.path.join(block_of(data), 'meta.json')
     text = re.sub(r'"format": \d+', '"format": 9', open(path).read())
-    text = text[:-len('00000000"\n\t}\n}\n')]
+    text = text[: -len('00000000"\n\t}\n}\n')]
     with open(path, 'w') as f:
         f.write(text + f'{crc32c(text.encode()):08x}"\n\t}}\n}}\n')
     r = run('tsdb', 'list', data)
@@ -301,12 +303,12 @@ def blocks_with_columns_have_their_own_format_number(d):
 
 
 def crc32c(data):
-    crc = 0xffffffff
+    crc = 0xFFFFFFFF
     for byte in data:
         crc ^= byte
         for _ in range(8):
-            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
-    return crc ^ 0xffffffff
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
 
 
 def admin(e, path, **params):
@@ -329,19 +331,21 @@ def admin_api_deletes_and_creates_snapshots(d):
         a = admin(e, 'delete_series', **{'match[]': 'heap', empty: ''})
         assert a.status == 400 and empty in a.json()['error'], a.body
     # Whole or not at all; and a form's parameters go before a URL's.
-    a = e.get('/api/v1/admin/tsdb/delete_series', method='POST',
-              data=b'match[]=heap&match[]=%7Bjob%3D')
+    a = e.get('/api/v1/admin/tsdb/delete_series', method='POST', data=b'match[]=heap&match[]=%7Bjob%3D')
     assert a.status == 400 and sum(len(s['timestamps']) for s in e.range('heap')) == 150, a.body
     for form, status in ((b'start=0&end=1&match[]=heap', 204), (b'start=no', 400)):
-        a = e.get('/api/v1/admin/tsdb/delete_series', method='POST', data=form,
-                  **{'match[]': 'none', 'start': '0', 'end': 'now'})
+        a = e.get(
+            '/api/v1/admin/tsdb/delete_series',
+            method='POST',
+            data=form,
+            **{'match[]': 'none', 'start': '0', 'end': 'now'},
+        )
         assert a.status == status, (form, a.body)
     assert sum(len(s['timestamps']) for s in e.range('heap')) == 150
     assert admin(e, 'snapshot', skip_head='perhaps').status == 400
     a = admin(e, 'snapshot')
     name = a.data()['name']
-    a = admin(e, 'delete_series', **{'match[]': 'heap{job="job1"}', 'from': BASE,
-                                     'to': BASE + 9 * 15000})
+    a = admin(e, 'delete_series', **{'match[]': 'heap{job="job1"}', 'from': BASE, 'to': BASE + 9 * 15000})
     assert a.status == 204 and not a.body, a.body
     count = {s['labels']['job']: len(s['timestamps']) for s in e.range('heap')}
     assert count == {'job0': 50, 'job1': 40, 'job2': 50}, count
@@ -360,15 +364,30 @@ def admin_api_deletes_and_creates_snapshots(d):
 @suite.test
 def every_handler_closes_its_querier(d):
     data = make(d)
-    e = Everprof(d, flags=[f'--storage.tsdb.path={data}', '--storage.tsdb.retention.time=0',
-                           '--web.enable-admin-api']).ready()
-    asks = [(p, q) for p in ('query_range', 'query', 'series', 'labels', 'label/job/values',
-                             'profile_types', 'targets', 'status/tsdb', 'export')
-            for q in ({}, {'query': 'heap', 'match[]': 'heap', 'time': BASE, 'from': 0,
-                           'to': 'now'},
-                      {'query': 'heap', 'time': BASE, 'report': 'top'},
-                      {'query': '{', 'match[]': '{'},
-                      {'query': 'heap', 'time': BASE, 'report': 'nonsense'})]
+    e = Everprof(
+        d, flags=[f'--storage.tsdb.path={data}', '--storage.tsdb.retention.time=0', '--web.enable-admin-api']
+    ).ready()
+    asks = [
+        (p, q)
+        for p in (
+            'query_range',
+            'query',
+            'series',
+            'labels',
+            'label/job/values',
+            'profile_types',
+            'targets',
+            'status/tsdb',
+            'export',
+        )
+        for q in (
+            {},
+            {'query': 'heap', 'match[]': 'heap', 'time': BASE, 'from': 0, 'to': 'now'},
+            {'query': 'heap', 'time': BASE, 'report': 'top'},
+            {'query': '{', 'match[]': '{'},
+            {'query': 'heap', 'time': BASE, 'report': 'nonsense'},
+        )
+    ]
     for path, params in asks:
         status = e.get(f'/api/v1/{path}', **params).status
         assert e.metric('everprof_tsdb_open_queriers') == 0, (path, params, status)
@@ -417,8 +436,7 @@ def many_windows_are_imported_in_few_passes(d):
 def repair_names_damage_in_the_wal_and_in_head_blocks(d):
     e = Everprof(d, flags=['--web.enable-remote-write-receiver']).ready()
     now = int(time.time() * 1000)
-    assert push(e, ({'__name__': 'heap', 'job': 'a'},
-                    [(profile(str(i)), now - i) for i in range(20)])).status == 204
+    assert push(e, ({'__name__': 'heap', 'job': 'a'}, [(profile(str(i)), now - i) for i in range(20)])).status == 204
     e.stop(signal.SIGKILL)
     data = os.path.join(d, 'data')
     segment = os.path.join(data, 'wal', '00000001')
@@ -431,7 +449,7 @@ def repair_names_damage_in_the_wal_and_in_head_blocks(d):
         assert r.returncode == 0, r
     assert len(dumped(data)) == 19
     # The profiles are in a head block now.
-    head, = os.listdir(os.path.join(data, 'ranges'))
+    (head,) = os.listdir(os.path.join(data, 'ranges'))
     values = os.path.join(data, 'ranges', head, 'values')
     flip(values, os.path.getsize(values) - 20)
     assert run('tsdb', 'verify', data).returncode == 1
@@ -464,8 +482,7 @@ def imported_profiles_are_served(d):
     for s, labels in enumerate([x['labels'] for x in series]):
         for i in (0, 31, 32, 399):
             body = e.raw(labels, BASE + i * 15000).body
-            assert hashlib.sha256(body).digest() == \
-                hashlib.sha256(profile(f'{s}.{i}', size=200)).digest()
+            assert hashlib.sha256(body).digest() == hashlib.sha256(profile(f'{s}.{i}', size=200)).digest()
     tsdb = e.get('/api/v1/status/tsdb').data()
     assert tsdb['blockStats']['numSamples'] == 800, tsdb
     e.finish()

@@ -24,8 +24,21 @@ def done(*argv):
 
 @suite.test
 def it_builds(d):
-    done('cmake', '-S', ROOT, '-B', FOLDER, '-G', 'Ninja', '-DCMAKE_BUILD_TYPE=Debug', '-DCMAKE_C_FLAGS_DEBUG=-O0',
-         '-DWITH_BPF=OFF', '-DWITH_UI=OFF', '-DTESTS=OFF', '-DWERROR=ON')
+    done(
+        'cmake',
+        '-S',
+        ROOT,
+        '-B',
+        FOLDER,
+        '-G',
+        'Ninja',
+        '-DCMAKE_BUILD_TYPE=Debug',
+        '-DCMAKE_C_FLAGS_DEBUG=-O0',
+        '-DWITH_BPF=OFF',
+        '-DWITH_UI=OFF',
+        '-DTESTS=OFF',
+        '-DWERROR=ON',
+    )
     done('cmake', '--build', FOLDER, '--target', 'everprof')
     with open(f'{FOLDER}/CMakeCache.txt') as f:
         found = re.findall(r'^(BPF_CLANG|BPFTOOL|NODE|NPM|PC_libbpf_FOUND):', f.read(), re.M)

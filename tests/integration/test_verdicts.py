@@ -12,8 +12,13 @@ from harness import Suite, run
 suite = Suite()
 PROMTOOL = '/usr/bin/promtool'
 
-VERSION = tuple(int(n) for n in re.search(r'version (\d+)\.(\d+)', subprocess.run(
-    [PROMTOOL, '--version'], capture_output=True, text=True, check=True).stdout).groups())
+VERSION = tuple(
+    int(n)
+    for n in re.search(
+        r'version (\d+)\.(\d+)',
+        subprocess.run([PROMTOOL, '--version'], capture_output=True, text=True, check=True).stdout,
+    ).groups()
+)
 
 
 def some(why, since=(0, 0), before=(1000, 0)):
@@ -29,37 +34,57 @@ NAMES = 'names of labels are any UTF-8, as in Prometheus 3; this promtool knows 
 IGNORED = 'the key means nothing here and is ignored with a warning, whatever its value'
 HUGE = 'whole numbers are below 2^63; Go turns larger ones and fractions into other numbers silently'
 
-DIFFERENCES = known({
-    'labelmap repl': NAMES, 'labelmap repl 1': NAMES, 'target_label bad': NAMES,
-    'target_label num': NAMES, 'target_label var bad': NAMES, 'hashmod target': NAMES,
-    'source bad': NAMES, 'source num': NAMES, 'label bad': NAMES, 'global ext bad': NAMES,
-    'source null': 'a label without a name has no value: a mistake',
-    'hashmod huge': HUGE, 'hashmod huger': HUGE, 'hashmod float': HUGE, 'limit float': HUGE,
-    'sd refresh 0': 'a file or URL is read at most ten times a second; Prometheus panics later',
-    'http_sd refresh 0': 'the same',
-    'yaml 1.2': 'what configurations use means the same in YAML 1.2',
-    'two docs': 'Prometheus reads the first one alone, and never says so',
-    'sample_limit quoted': IGNORED, 'sample_limit neg': IGNORED, 'honor 1': IGNORED,
-    'honor quoted': IGNORED, 'honor tRue': IGNORED, 'honor ture': IGNORED,
-    'honor_ts quoted': IGNORED, 'metric_relabel bad': IGNORED,
-    'body neg': 'a size is not negative', 'body num': 'a number alone is bytes, as in our flags',
-    'timeout beyond': 'a scrape begins its timeout after the seconds that its profile asks for; a warning',
-    'global timeout': 'the same',
-    'interval 1y': 'at most a day: a schedule beyond it is a mistake',
-    'scheme ftp': 'Prometheus has targets down for it', 'scheme empty': 'the same',
-    'proxy noscheme': 'Prometheus takes "a" in "a:1" for the scheme, and every request fails',
-    'long label': 'values of labels are 64 KiB at most: docs/api.md',
-    'tag int': 'tags of YAML are not interpreted',
-    'keep_dropped': some('Prometheus has it since 2.47', before=(2, 47)),
-    'target_label lowercase': some(NAMES, since=(2, 53)),
-})
+DIFFERENCES = known(
+    {
+        'labelmap repl': NAMES,
+        'labelmap repl 1': NAMES,
+        'target_label bad': NAMES,
+        'target_label num': NAMES,
+        'target_label var bad': NAMES,
+        'hashmod target': NAMES,
+        'source bad': NAMES,
+        'source num': NAMES,
+        'label bad': NAMES,
+        'global ext bad': NAMES,
+        'source null': 'a label without a name has no value: a mistake',
+        'hashmod huge': HUGE,
+        'hashmod huger': HUGE,
+        'hashmod float': HUGE,
+        'limit float': HUGE,
+        'sd refresh 0': 'a file or URL is read at most ten times a second; Prometheus panics later',
+        'http_sd refresh 0': 'the same',
+        'yaml 1.2': 'what configurations use means the same in YAML 1.2',
+        'two docs': 'Prometheus reads the first one alone, and never says so',
+        'sample_limit quoted': IGNORED,
+        'sample_limit neg': IGNORED,
+        'honor 1': IGNORED,
+        'honor quoted': IGNORED,
+        'honor tRue': IGNORED,
+        'honor ture': IGNORED,
+        'honor_ts quoted': IGNORED,
+        'metric_relabel bad': IGNORED,
+        'body neg': 'a size is not negative',
+        'body num': 'a number alone is bytes, as in our flags',
+        'timeout beyond': 'a scrape begins its timeout after the seconds that its profile asks for; a warning',
+        'global timeout': 'the same',
+        'interval 1y': 'at most a day: a schedule beyond it is a mistake',
+        'scheme ftp': 'Prometheus has targets down for it',
+        'scheme empty': 'the same',
+        'proxy noscheme': 'Prometheus takes "a" in "a:1" for the scheme, and every request fails',
+        'long label': 'values of labels are 64 KiB at most: docs/api.md',
+        'tag int': 'tags of YAML are not interpreted',
+        'keep_dropped': some('Prometheus has it since 2.47', before=(2, 47)),
+        'target_label lowercase': some(NAMES, since=(2, 53)),
+    }
+)
+
 
 def job(more):
-    return 'scrape_configs:\n- job_name: a\n'+more+"  static_configs: [{targets: ['a:1']}]\n"
+    return 'scrape_configs:\n- job_name: a\n' + more + "  static_configs: [{targets: ['a:1']}]\n"
 
 
 def rule(text):
-    return job('  relabel_configs:\n  - '+text+'\n')
+    return job('  relabel_configs:\n  - ' + text + '\n')
 
 
 CONFIGURATIONS = {
@@ -126,11 +151,11 @@ CONFIGURATIONS = {
     'label null': 'scrape_configs:\n- job_name: a\n  static_configs: [{targets: ["a:1"], labels: {a: }}]\n',
     'label list': 'scrape_configs:\n- job_name: a\n  static_configs: [{targets: ["a:1"], labels: {a: [b]}}]\n',
     'null static': 'scrape_configs:\n- job_name: a\n  static_configs: [null]\n',
-    'yaml 1.1': '%YAML 1.1\n---\n'+job(''),
-    'yaml 1.2': '%YAML 1.2\n---\n'+job(''),
-    'yaml 1.3': '%YAML 1.3\n---\n'+job(''),
-    'yaml 2.0': '%YAML 2.0\n---\n'+job(''),
-    'two docs': job('')+'---\n'+job(''),
+    'yaml 1.1': '%YAML 1.1\n---\n' + job(''),
+    'yaml 1.2': '%YAML 1.2\n---\n' + job(''),
+    'yaml 1.3': '%YAML 1.3\n---\n' + job(''),
+    'yaml 2.0': '%YAML 2.0\n---\n' + job(''),
+    'two docs': job('') + '---\n' + job(''),
     'limit quoted': job("  target_limit: '5'\n"),
     'limit neg': job("  target_limit: -5\n"),
     'limit huge': job("  target_limit: 99999999999999999999\n"),
@@ -186,10 +211,10 @@ CONFIGURATIONS = {
     'interval 1y': job("  scrape_interval: 1y\n"),
     'interval huge': job("  scrape_interval: 99999y\n"),
     'interval quoted': job("  scrape_interval: '15s'\n"),
-    'global timeout': 'global: {scrape_interval: 5s, scrape_timeout: 10s}\n'+job(''),
-    'global null': 'global:\n'+job(''),
-    'global ext bad': 'global: {external_labels: {"a-b": c}}\n'+job(''),
-    'ext': 'global: {external_labels: {a: c}}\n'+job(''),
+    'global timeout': 'global: {scrape_interval: 5s, scrape_timeout: 10s}\n' + job(''),
+    'global null': 'global:\n' + job(''),
+    'global ext bad': 'global: {external_labels: {"a-b": c}}\n' + job(''),
+    'ext': 'global: {external_labels: {a: c}}\n' + job(''),
     'merge': 'x: &x {scheme: http}\nscrape_configs:\n- job_name: a\n  <<: *x\n',
     'merge2': 'scrape_configs:\n- &x\n  job_name: a\n  scheme: http\n- <<: *x\n  job_name: b\n',
     'anchor': 'scrape_configs:\n- job_name: a\n  params: &p {a: [b]}\n- job_name: b\n  params: *p\n',
@@ -233,11 +258,13 @@ CONFIGURATIONS = {
     'http_sd nohost': 'scrape_configs:\n- job_name: a\n  http_sd_configs: [{url: "http://"}]\n',
     'http_sd ok': 'scrape_configs:\n- job_name: a\n  http_sd_configs: [{url: "http://a"}]\n',
     'http_sd refresh 0': 'scrape_configs:\n- job_name: a\n  http_sd_configs: [{url: "http://a", refresh_interval: 0s}]\n',
-    'long label': 'scrape_configs:\n- job_name: a\n  static_configs: [{targets: ["a:1"], labels: {a: "'+'x'*70000+'"}}]\n',
-    'long job': 'scrape_configs:\n- job_name: "'+'x'*70000+'"\n',
+    'long label': 'scrape_configs:\n- job_name: a\n  static_configs: [{targets: ["a:1"], labels: {a: "'
+    + 'x' * 70000
+    + '"}}]\n',
+    'long job': 'scrape_configs:\n- job_name: "' + 'x' * 70000 + '"\n',
     'tab': 'scrape_configs:\n\t- job_name: a\n',
     'nul': 'scrape_configs: []\0\n',
-    'bom': '\ufeff'+job(''),
+    'bom': '\ufeff' + job(''),
     'tag !!str': job('  scheme: !!str http\n'),
     'tag int': job('  target_limit: !!int "5"\n'),
     'tag odd': job('  scheme: !foo http\n'),
@@ -248,17 +275,25 @@ CONFIGURATIONS = {
 
 QUOTED = some('names in quotes are of Prometheus 3, and parsed by 2.53', before=(2, 53))
 TYPES = 'a profile type may be called like a word of PromQL'
-SELECTOR_DIFFERENCES = known({
-    r'heap{a=~"(?P<n>a)(?P<n>b)"}': 'two groups of one name: ${name} would be ambiguous',
-    r'heap{a=~"(?<n>a)"}': some('Go accepts it since 1.22', before=(2, 53)),
-    r'heap{a=~"\\Qa.b"}': some('Go accepts it, but in what Prometheus wraps around it', before=(2, 53)),
-    r'heap{a=~"(?P<1n>a)"}': "PCRE2's names do not begin with a digit",
-    r'heap{a="\xff"}': 'values of labels are UTF-8',
-    'heap{"a"="b"}': QUOTED, '{"heap"}': QUOTED, '{"heap",a="b"}': QUOTED,
-    'heap{a="b"}[5m]': 'a selector, no expression', 'heap{a="b"} offset 5m': 'the same',
-    '(heap)': 'the same',
-    'on': TYPES, 'inf{a="b"}': TYPES, 'bool{a="b"}': TYPES, 'atan2{a="b"}': TYPES,
-})
+SELECTOR_DIFFERENCES = known(
+    {
+        r'heap{a=~"(?P<n>a)(?P<n>b)"}': 'two groups of one name: ${name} would be ambiguous',
+        r'heap{a=~"(?<n>a)"}': some('Go accepts it since 1.22', before=(2, 53)),
+        r'heap{a=~"\\Qa.b"}': some('Go accepts it, but in what Prometheus wraps around it', before=(2, 53)),
+        r'heap{a=~"(?P<1n>a)"}': "PCRE2's names do not begin with a digit",
+        r'heap{a="\xff"}': 'values of labels are UTF-8',
+        'heap{"a"="b"}': QUOTED,
+        '{"heap"}': QUOTED,
+        '{"heap",a="b"}': QUOTED,
+        'heap{a="b"}[5m]': 'a selector, no expression',
+        'heap{a="b"} offset 5m': 'the same',
+        '(heap)': 'the same',
+        'on': TYPES,
+        'inf{a="b"}': TYPES,
+        'bool{a="b"}': TYPES,
+        'atan2{a="b"}': TYPES,
+    }
+)
 SELECTORS = r'''heap{__name__=~"x"}
 heap{__name__="heap"}
 heap{__name__!="heap"}
@@ -422,8 +457,19 @@ _
 :
 :a
 heap{_="x"}
-heap{__a__="x"}'''.split('\n')
-SELECTORS += ['x'*100000, 'heap{'+','.join('a%d="b"'%i for i in range(100))+'}','heap{a=~"'+'x'*70000+'"}','heap{a=~"'+'a'*900+'{1000}"}','heap{a=~"(((a{30}){30}))"}','heap{a=~"'+'('*1001+')'*1001+'"}','heap{a=~"'+'('*200+')'*200+'"}','heap{a=~"'+'('*999+')'*999+'"}']
+heap{__a__="x"}'''.split(
+    '\n'
+)
+SELECTORS += [
+    'x' * 100000,
+    'heap{' + ','.join('a%d="b"' % i for i in range(100)) + '}',
+    'heap{a=~"' + 'x' * 70000 + '"}',
+    'heap{a=~"' + 'a' * 900 + '{1000}"}',
+    'heap{a=~"(((a{30}){30}))"}',
+    'heap{a=~"' + '(' * 1001 + ')' * 1001 + '"}',
+    'heap{a=~"' + '(' * 200 + ')' * 200 + '"}',
+    'heap{a=~"' + '(' * 999 + ')' * 999 + '"}',
+]
 
 
 def refused_by_promtool(d, command, text):
@@ -449,8 +495,13 @@ def judge(d, cases, promtool, ours, differs):
 
 @suite.test
 def configurations_are_accepted_like_prometheus(d):
-    judge(d, ((name, text, None) for name, text in CONFIGURATIONS.items()),
-          ('config', '--syntax-only'), ('check', 'config'), lambda name: name in DIFFERENCES)
+    judge(
+        d,
+        ((name, text, None) for name, text in CONFIGURATIONS.items()),
+        ('config', '--syntax-only'),
+        ('check', 'config'),
+        lambda name: name in DIFFERENCES,
+    )
     assert set(DIFFERENCES) <= set(CONFIGURATIONS)
 
 
@@ -462,8 +513,8 @@ def selectors_are_accepted_like_prometheus(d):
     def differs(text):
         # A selector has 64 KiB and 64 matchers at most.
         return text in SELECTOR_DIFFERENCES or len(text) > 65536 or text.count(',') > 63
-    judge(d, ((text, rules(text), text) for text in SELECTORS), ('rules',),
-          ('check', 'selector', '--'), differs)
+
+    judge(d, ((text, rules(text), text) for text in SELECTORS), ('rules',), ('check', 'selector', '--'), differs)
     assert set(SELECTOR_DIFFERENCES) <= set(SELECTORS)
 
 

@@ -36,7 +36,9 @@ def system_calls(names):
         if not name.startswith('@'):
             calls.add(name)
             continue
-        text = subprocess.run(['systemd-analyze', 'syscall-filter', name], capture_output=True, text=True, check=True).stdout
+        text = subprocess.run(
+            ['systemd-analyze', 'syscall-filter', name], capture_output=True, text=True, check=True
+        ).stdout
         calls |= system_calls([x.strip() for x in text.splitlines()[1:] if x.strip() and not x.strip().startswith('#')])
     return calls
 

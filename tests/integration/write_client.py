@@ -11,13 +11,12 @@ def label(name, value):
 
 
 def sample(value, ms):
-    return field(2, field(1, value) + b'\x10' + varint(ms % 2 ** 64))
+    return field(2, field(1, value) + b'\x10' + varint(ms % 2**64))
 
 
 def series(labels, samples):
     """A ProfileSeries: {name: value}, [(bytes, ms)]."""
-    return field(1, b''.join(label(k, v) for k, v in labels.items()) +
-                 b''.join(sample(v, ms) for v, ms in samples))
+    return field(1, b''.join(label(k, v) for k, v in labels.items()) + b''.join(sample(v, ms) for v, ms in samples))
 
 
 def request(*all_series):
@@ -29,7 +28,7 @@ def snappy(data):
     """A snappy block of literals only."""
     out = bytearray(varint(len(data)))
     for at in range(0, len(data), 65536):
-        piece = data[at:at + 65536]
+        piece = data[at : at + 65536]
         n = len(piece) - 1
         if n < 60:
             out += bytes([n << 2])
@@ -58,7 +57,7 @@ def fields(data):
         key, at = read_varint(data, at)
         value, at = read_varint(data, at)
         if key & 7 == 2:
-            value, at = data[at:at + value], at + value
+            value, at = data[at : at + value], at + value
         yield key >> 3, value
 
 
@@ -84,8 +83,9 @@ HEADERS = {'Content-Type': 'application/x-protobuf', 'Content-Encoding': 'snappy
 def write(server, body, **headers):
     """POST a body as it is; headers replace those of HEADERS, None removes one."""
     sent = {**HEADERS, **{k.replace('_', '-'): v for k, v in headers.items()}}
-    return server.get('/api/v1/write', data=body, method='POST',
-                      headers={k: v for k, v in sent.items() if v is not None})
+    return server.get(
+        '/api/v1/write', data=body, method='POST', headers={k: v for k, v in sent.items() if v is not None}
+    )
 
 
 def push(server, *all_series, **headers):

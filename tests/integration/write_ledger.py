@@ -74,8 +74,10 @@ def compare(ledger, data):
         there.append(f'{labels.split("job=")[1].split(chr(34))[1]} {ms} {sha}')
     lost, strange = acknowledged - set(there), set(there) - tried
     double = len(there) - len(set(there))
-    print(f'{len(acknowledged)} acknowledged, {len(there)} arrived, {len(lost)} lost, '
-          f'{double} twice, {len(strange)} strange')
+    print(
+        f'{len(acknowledged)} acknowledged, {len(there)} arrived, {len(lost)} lost, '
+        f'{double} twice, {len(strange)} strange'
+    )
     return 1 if lost or strange or double or not acknowledged else 0
 
 

@@ -30,16 +30,26 @@ PLANTED = [
     ('pprof/columns/wal.h', '', 'the name stands in'),
     ('tsdb/io/blob.c', '#include "tsdb/wal/wal.h"', '"tsdb/wal/wal.h" is in a higher room'),
     ('tsdb/db/view.c', '#include "tsdb/open/tsdb.h"', '"tsdb/open/tsdb.h" is in a higher room'),
-    ('web/ui/draw/cells.ts', "import { views } from '../views/views.tsx';", 'imports from views, which is a higher room'),
+    (
+        'web/ui/draw/cells.ts',
+        "import { views } from '../views/views.tsx';",
+        'imports from views, which is a higher room',
+    ),
     ('pprof/proto/decode.h', '#include "pprof/report/report.h"', 'is in a higher room'),
 ]
 
 # (what stands in CMakeLists.txt, what is written instead, what the complaint says)
 PERMITTED = [
-    ('DEPENDS base\n  PUBLIC appender', 'DEPENDS base client\n  PUBLIC appender',
-     'model DEPENDS on client, which no file of it includes'),
-    ('PUBLIC agent_store conprof', 'PUBLIC agent_store wal conprof',
-     'wal.h of tsdb is PUBLIC, and no other module includes it'),
+    (
+        'DEPENDS base\n  PUBLIC appender',
+        'DEPENDS base client\n  PUBLIC appender',
+        'model DEPENDS on client, which no file of it includes',
+    ),
+    (
+        'PUBLIC agent_store conprof',
+        'PUBLIC agent_store wal conprof',
+        'wal.h of tsdb is PUBLIC, and no other module includes it',
+    ),
 ]
 
 

@@ -16,8 +16,9 @@ LAYOUT = open(os.path.join(root, 'CMakeLists.txt')).read()
 
 
 def list_files(*arguments):
-    r = subprocess.run([sys.executable, os.path.join(root, 'cmake/list-files.py'), *arguments],
-                       capture_output=True, text=True)
+    r = subprocess.run(
+        [sys.executable, os.path.join(root, 'cmake/list-files.py'), *arguments], capture_output=True, text=True
+    )
     return r.returncode, r.stdout, r.stderr
 
 
@@ -25,8 +26,9 @@ def main():
     with tempfile.TemporaryDirectory() as d:
         shutil.copy(os.path.join(root, 'CMakeLists.txt'), d)
         for module in re.findall(r'^add_module\((\w+)', LAYOUT, re.M):
-            shutil.copytree(os.path.join(root, module), os.path.join(d, module),
-                            ignore=shutil.ignore_patterns('node_modules'))
+            shutil.copytree(
+                os.path.join(root, module), os.path.join(d, module), ignore=shutil.ignore_patterns('node_modules')
+            )
         code, out, err = list_files(d)
         assert code == 0 and err == '', err
         assert '\ntsdb/wal/\n' in out and '\npprof/proto/\n' in out, out

@@ -17,16 +17,38 @@ LAYOUT = open(os.path.join(root, 'CMakeLists.txt')).read()
 
 # (file, what is appended, what the complaint says)
 PLANTED = [
-    ('tsdb/wal/wal.c', 'static int measure_nothing(void)\n{\n\treturn 0;\n}\nstatic int shrug(void)\n{\n\treturn 0;\n}',
-     'shrug() is a single word'),
+    (
+        'tsdb/wal/wal.c',
+        'static int measure_nothing(void)\n{\n\treturn 0;\n}\nstatic int shrug(void)\n{\n\treturn 0;\n}',
+        'shrug() is a single word',
+    ),
     ('tsdb/wal/wal.c', 'static void tables_get(void)\n{\n}', 'tables_get() is defined in'),
-    ('cmd/tools/dump.c', 'static void dump_say(const char *s)\n{\n\tfprintf(stderr, "everprof: %s\\n", s);\n}\n', 'prints a message itself'),
+    (
+        'cmd/tools/dump.c',
+        'static void dump_say(const char *s)\n{\n\tfprintf(stderr, "everprof: %s\\n", s);\n}\n',
+        'prints a message itself',
+    ),
     ('query/select/lonely.h', '#ifndef X_H\n#define X_H\n#endif', 'does not say what it is for'),
-    ('query/select/lonely.h', '/*\n * Does something for a test of the check.\n * Threads: any.\n */\n', 'does not say "Ownership"'),
-    ('query/select/lonely.h', '/*\n * Does something for a test of the check.\n * Ownership: none.\n */\n', 'does not say "Threads"'),
-    ('tsdb/io/blob.c', 'int make_nothing(void)\n{\n\treturn 0;\n}\n', 'make_nothing() does not begin with a noun of its file'),
-    ('tsdb/io/record.c', 'int record_number(void)\n{\n\treturn 1;\n}\n'
-     '#define NEXT record_file_write', 'calls tsdb/io/record_file.c, which calls it'),
+    (
+        'query/select/lonely.h',
+        '/*\n * Does something for a test of the check.\n * Threads: any.\n */\n',
+        'does not say "Ownership"',
+    ),
+    (
+        'query/select/lonely.h',
+        '/*\n * Does something for a test of the check.\n * Ownership: none.\n */\n',
+        'does not say "Threads"',
+    ),
+    (
+        'tsdb/io/blob.c',
+        'int make_nothing(void)\n{\n\treturn 0;\n}\n',
+        'make_nothing() does not begin with a noun of its file',
+    ),
+    (
+        'tsdb/io/record.c',
+        'int record_number(void)\n{\n\treturn 1;\n}\n' '#define NEXT record_file_write',
+        'calls tsdb/io/record_file.c, which calls it',
+    ),
     ('tsdb/io/blob.c', '/*\n * Returns nothing.\n */\nint blob_none(void);', 'comments of functions are imperative'),
     ('tsdb/io/blob.c', '/* One. */\n/* Two. */\nstruct nothing;', 'two comments in a row'),
     ('tsdb/io/blob.c', '/* As in lonely.c. */', 'a comment names lonely.c, which does not exist'),

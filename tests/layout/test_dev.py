@@ -36,8 +36,15 @@ def build(checkout, tools, *preset):
     """The source folder that the build names, and what `dev` says. A build that
     does not end within a minute is killed with all its children."""
     env = dict(os.environ, PATH=f'{tools}:{os.environ["PATH"]}')
-    with subprocess.Popen([os.path.join(checkout, 'dev'), 'build', *preset], env=env, start_new_session=True,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as p:
+    with subprocess.Popen(
+        [os.path.join(checkout, 'dev'), 'build', *preset],
+        env=env,
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as p:
         try:
             said, _ = p.communicate(timeout=60)
         except subprocess.TimeoutExpired:

@@ -19,12 +19,12 @@ int thing_get(struct thing *t)
 BODIES = [
     ('mutex_lock(&t->mu); int n = thing_read_locked(t); mutex_unlock(&t->mu); return n;', None),
     ('return thing_read_locked(t);', 'requires holding mutex'),
-    ('mutex_lock(&t->other); int n = thing_read_locked(t); mutex_unlock(&t->other); return n;',
-     'requires holding mutex'),
-    ('mutex_lock(&t->mu); if (t->n) return 1; mutex_unlock(&t->mu); return 0;',
-     'not held on every path'),
-    ('mutex_lock(&t->mu); mutex_lock(&t->mu); mutex_unlock(&t->mu); return 0;',
-     'already held'),
+    (
+        'mutex_lock(&t->other); int n = thing_read_locked(t); mutex_unlock(&t->other); return n;',
+        'requires holding mutex',
+    ),
+    ('mutex_lock(&t->mu); if (t->n) return 1; mutex_unlock(&t->mu); return 0;', 'not held on every path'),
+    ('mutex_lock(&t->mu); mutex_lock(&t->mu); mutex_unlock(&t->mu); return 0;', 'already held'),
     ('mutex_unlock(&t->mu); return 0;', 'was not held'),
     ('pthread_cond_t c; mutex_wait(&t->mu, &c); return 0;', 'requires holding mutex'),
 ]
@@ -32,9 +32,24 @@ BODIES = [
 
 def main():
     for body, complaint in BODIES:
-        r = subprocess.run(['clang', '-std=gnu11', '-D_GNU_SOURCE', '-iquote', sys.argv[1],
-                            '-fsyntax-only', '-Wthread-safety', '-Werror', '-x', 'c', '-'],
-                           input=f'{BEGIN}{body}\n}}\n', capture_output=True, text=True)
+        r = subprocess.run(
+            [
+                'clang',
+                '-std=gnu11',
+                '-D_GNU_SOURCE',
+                '-iquote',
+                sys.argv[1],
+                '-fsyntax-only',
+                '-Wthread-safety',
+                '-Werror',
+                '-x',
+                'c',
+                '-',
+            ],
+            input=f'{BEGIN}{body}\n}}\n',
+            capture_output=True,
+            text=True,
+        )
         if complaint:
             assert r.returncode and complaint in r.stderr, (body, r.stderr)
         else:

@@ -43,10 +43,12 @@ for name in ('base.bytes', 'symbols.file_helper'):
     assert not skipped and 'Tested: 0' not in text, (name, text)
 # One test that is skipped beside others, and failures.
 expressions = known['base.bytes'][1]
-for text in ('SKIPPED: x\n[====] Synthesis: Tested: 1 | Passing: 1 | Failing: 0 | Crashing: 0\n',
-             'SKIPPED: x\n[====] Synthesis: Tested: 1 | Passing: 0 | Failing: 1 | Crashing: 0\n',
-             'SKIPPED: x\n[====] Synthesis: Tested: 10 | Passing: 9 | Failing: 0 | Crashing: 1\n',
-             '[====] Synthesis: Tested: 0 | Passing: 0 | Failing: 0 | Crashing: 0\n',
-             'SKIPPED: x\nTested: 0 | Failing: 1\n'):
+for text in (
+    'SKIPPED: x\n[====] Synthesis: Tested: 1 | Passing: 1 | Failing: 0 | Crashing: 0\n',
+    'SKIPPED: x\n[====] Synthesis: Tested: 1 | Passing: 0 | Failing: 1 | Crashing: 0\n',
+    'SKIPPED: x\n[====] Synthesis: Tested: 10 | Passing: 9 | Failing: 0 | Crashing: 1\n',
+    '[====] Synthesis: Tested: 0 | Passing: 0 | Failing: 0 | Crashing: 0\n',
+    'SKIPPED: x\nTested: 0 | Failing: 1\n',
+):
     assert not any(re.search(e, text, re.S) for e in expressions), text
 print(f'{len(skipping)} tests are skipped without capabilities')

@@ -59,7 +59,10 @@ export function bigProfile(boxes, functions = 9000, at = 1795232300000) {
   const { parent, fn } = callTree(boxes, functions);
   const next = random(5);
   const texts = ['', 'cpu', 'nanoseconds', '/srv/shop'];
-  const out = [bytes(1, [...number(1, 1), ...number(2, 2)]), bytes(3, [...number(1, 1), ...number(2, 4096), ...number(3, 1 << 30), ...number(5, 3), ...number(7, 1)])];
+  const out = [
+    bytes(1, [...number(1, 1), ...number(2, 2)]),
+    bytes(3, [...number(1, 1), ...number(2, 4096), ...number(3, 1 << 30), ...number(5, 3), ...number(7, 1)]),
+  ];
 
   for (let i = 1; i < boxes; i++) {
     const stack = [];
@@ -68,8 +71,18 @@ export function bigProfile(boxes, functions = 9000, at = 1795232300000) {
   }
   for (let f = 1; f <= functions; f++) {
     texts.push(`example.com/shop/pkg${f % 240}.(*Type${f % 31}).Method${f}`);
-    out.push(bytes(4, Buffer.concat([Buffer.from([...number(1, f), ...number(2, 1), ...number(3, 4096 + 16 * f)]), bytes(4, [...number(1, f), ...number(2, 10)])])));
-    out.push(bytes(5, [...number(1, f), ...number(2, texts.length - 1), ...number(3, texts.length - 1), ...number(4, 3)]));
+    out.push(
+      bytes(
+        4,
+        Buffer.concat([
+          Buffer.from([...number(1, f), ...number(2, 1), ...number(3, 4096 + 16 * f)]),
+          bytes(4, [...number(1, f), ...number(2, 10)]),
+        ]),
+      ),
+    );
+    out.push(
+      bytes(5, [...number(1, f), ...number(2, texts.length - 1), ...number(3, texts.length - 1), ...number(4, 3)]),
+    );
   }
   for (const t of texts) out.push(bytes(6, Buffer.from(t)));
   out.push(Buffer.from([...number(9, BigInt(at) * 1000000n), ...number(10, 10000000000n)]));

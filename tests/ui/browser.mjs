@@ -37,16 +37,21 @@ export class Tab {
     this.site = site;
     this.page = page;
     this.complaints = [];
-    page.on('console', (m) => this.complaints.push(`${m.type()}: ${m.text()}`));
-    page.on('pageerror', (e) => this.complaints.push(`error: ${e.stack}`));
-    page.on('dialog', (d) => this.complaints.push(`dialog: ${d.message()}`));
-    page.on('request', (r) => {
+    page.on('console', m => this.complaints.push(`${m.type()}: ${m.text()}`));
+    page.on('pageerror', e => this.complaints.push(`error: ${e.stack}`));
+    page.on('dialog', d => this.complaints.push(`dialog: ${d.message()}`));
+    page.on('request', r => {
       if (!r.url().startsWith(site.url) && !r.url().startsWith('blob:')) this.complaints.push(`request: ${r.url()}`);
     });
   }
 
   static async open(browser, site, options = {}) {
-    const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, timezoneId: 'UTC', reducedMotion: 'reduce', ...options });
+    const context = await browser.newContext({
+      viewport: { width: 1400, height: 900 },
+      timezoneId: 'UTC',
+      reducedMotion: 'reduce',
+      ...options,
+    });
     return new Tab(site, await context.newPage());
   }
 
@@ -63,7 +68,7 @@ export class Tab {
       { timeout: 60000 },
     );
     // Two frames: what the answers changed is on the screen.
-    await this.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    await this.page.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))));
   }
 
   params() {
@@ -126,6 +131,9 @@ export class Tab {
   /** Complaints that contain `expected` are expected; they may come until the end. */
   async close(expected = '') {
     await this.page.context().close();
-    assert.deepEqual(this.complaints.filter((c) => !expected || !c.includes(expected)), []);
+    assert.deepEqual(
+      this.complaints.filter(c => !expected || !c.includes(expected)),
+      [],
+    );
   }
 }

@@ -12,7 +12,8 @@ export function decodePng(png) {
     const length = png.readUInt32BE(at);
     const type = png.toString('latin1', at + 4, at + 8);
     const data = png.subarray(at + 8, at + 8 + length);
-    if (type === 'IHDR') head = { width: data.readUInt32BE(0), height: data.readUInt32BE(4), channels: { 2: 3, 6: 4 }[data[9]] };
+    if (type === 'IHDR')
+      head = { width: data.readUInt32BE(0), height: data.readUInt32BE(4), channels: { 2: 3, 6: 4 }[data[9]] };
     if (type === 'IDAT') parts.push(data);
     at += 12 + length;
   }
@@ -26,7 +27,12 @@ export function decodePng(png) {
       const b = y ? bytes[(y - 1) * row + x] : 0;
       const c = y && x >= head.channels ? bytes[(y - 1) * row + x - head.channels] : 0;
       const p = a + b - c;
-      const paeth = Math.abs(p - a) <= Math.abs(p - b) && Math.abs(p - a) <= Math.abs(p - c) ? a : Math.abs(p - b) <= Math.abs(p - c) ? b : c;
+      const paeth =
+        Math.abs(p - a) <= Math.abs(p - b) && Math.abs(p - a) <= Math.abs(p - c)
+          ? a
+          : Math.abs(p - b) <= Math.abs(p - c)
+            ? b
+            : c;
       bytes[y * row + x] = raw[y * (row + 1) + 1 + x] + [0, a, b, (a + b) >> 1, paeth][filter];
     }
   }

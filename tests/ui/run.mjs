@@ -22,7 +22,9 @@ const site = new Site();
 
 /** One job whose target is down, one that is scraped only on request, and one whose service discovery fails. */
 function configOf(address) {
-  const off = ['allocs', 'block', 'goroutine', 'mutex', 'profile', 'threadcreate'].map((t) => `${t}: {enabled: false}`).join(', ');
+  const off = ['allocs', 'block', 'goroutine', 'mutex', 'profile', 'threadcreate']
+    .map(t => `${t}: {enabled: false}`)
+    .join(', ');
 
   return `scrape_configs:
 - job_name: gone
@@ -68,7 +70,16 @@ const folder = join(site.folder, 'files/leakapp/heap');
 const program = new Program(readFileSync(join(folder, readdirSync(folder)[0])));
 await site.start(configOf(await program.start()));
 const browser = await launch();
-for (const [name, scenario] of [...explore, ...charts, ...graphs, ...compare, ...pages, ...failures, ...signing, ...readme]) {
+for (const [name, scenario] of [
+  ...explore,
+  ...charts,
+  ...graphs,
+  ...compare,
+  ...pages,
+  ...failures,
+  ...signing,
+  ...readme,
+]) {
   if (!name.includes(wanted)) continue;
   const began = Date.now();
   try {

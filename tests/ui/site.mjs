@@ -27,12 +27,12 @@ export async function until(what, condition, seconds = 30) {
     const value = await condition();
     if (value) return value;
     if (Date.now() > end) throw new Error(`not within ${seconds} s: ${what}`);
-    await new Promise((done) => setTimeout(done, 20));
+    await new Promise(done => setTimeout(done, 20));
   }
 }
 
 function freePort() {
-  return new Promise((done) => {
+  return new Promise(done => {
     const s = createServer();
     s.listen(0, '127.0.0.1', () => {
       const { port } = s.address();
@@ -53,7 +53,9 @@ export class Program {
 
   /** Listen; returns host:port. */
   start() {
-    return new Promise((done) => this.server.listen(0, '127.0.0.1', () => done(`127.0.0.1:${this.server.address().port}`)));
+    return new Promise(done =>
+      this.server.listen(0, '127.0.0.1', () => done(`127.0.0.1:${this.server.address().port}`)),
+    );
   }
 
   stop() {
@@ -84,12 +86,17 @@ export class Site {
     this.child = spawn(
       binary,
       [
-        'serve', `--config.file=${join(this.folder, 'everprof.yaml')}`, `--storage.tsdb.path=${this.data}`,
-        `--web.listen-address=127.0.0.1:${this.port}`, '--storage.tsdb.retention.time=0', '--web.rate-limit=0', ...flags,
+        'serve',
+        `--config.file=${join(this.folder, 'everprof.yaml')}`,
+        `--storage.tsdb.path=${this.data}`,
+        `--web.listen-address=127.0.0.1:${this.port}`,
+        '--storage.tsdb.retention.time=0',
+        '--web.rate-limit=0',
+        ...flags,
       ],
       { stdio: ['ignore', log, log] },
     );
-    this.exited = new Promise((done) => this.child.on('exit', done));
+    this.exited = new Promise(done => this.child.on('exit', done));
     await until('everprof is ready', async () => {
       if (this.child.exitCode !== null) throw new Error(this.log());
       // 401: the server is there, and has users.
@@ -107,7 +114,7 @@ export class Site {
 
   /** The data of an answer of the API. */
   async api(path, params = {}) {
-    const list = Object.entries(params).flatMap(([k, v]) => [v].flat().map((x) => [k, String(x)]));
+    const list = Object.entries(params).flatMap(([k, v]) => [v].flat().map(x => [k, String(x)]));
     const response = await fetch(`${this.url}api/v1/${path}?${new URLSearchParams(list)}`);
     const body = await response.json();
 

@@ -28,15 +28,15 @@ def mutant():
         if kind == 0 and b:
             b[at] ^= 1 << rng.randrange(8)
         elif kind == 1 and b:
-            b[at] = rng.choice((0, 1, 2, 0x7f, 0x80, 0xff))
+            b[at] = rng.choice((0, 1, 2, 0x7F, 0x80, 0xFF))
         elif kind == 2:
-            del b[at:at + n]
+            del b[at : at + n]
         elif kind == 3:
-            b[at:at] = b[at:at + n]
+            b[at:at] = b[at : at + n]
         elif kind == 4:
             other = rng.choice(inputs)
             start = rng.randrange(len(other))
-            b[at:at] = other[start:start + n]
+            b[at:at] = other[start : start + n]
         else:
             b += rng.choice(inputs)
     return bytes(b)
@@ -51,9 +51,9 @@ def allowed(b, body):
     """zlib, which Go does not unpack, and jemalloc's heaps are read by us alone;
     field 15, the URL of documentation, is one that Debian's pprof does not know."""
     url = ('string index is out of range' in b or 'wrong wire type' in b) and any(
-        t in body for t in (b'\x78', b'\x79', b'\x7a', b'\x7d'))
-    return (url or 'more than 256 sample types' in b or body[:1] == b'\x78'
-            or body.startswith(b'heap_v2/'))
+        t in body for t in (b'\x78', b'\x79', b'\x7a', b'\x7d')
+    )
+    return url or 'more than 256 sample types' in b or body[:1] == b'\x78' or body.startswith(b'heap_v2/')
 
 
 with tempfile.TemporaryDirectory() as d:

@@ -45,7 +45,7 @@ async function bundle() {
     legalComments: 'none',
     logLevel: 'warning',
   });
-  return result.outputFiles.map((f) => [f.path.split('/').pop(), Buffer.from(f.contents)]);
+  return result.outputFiles.map(f => [f.path.split('/').pop(), Buffer.from(f.contents)]);
 }
 
 /** "main.js" becomes "main.0123456789abcdef.js": a name that changes with the content. Files loaded later have one already. */
@@ -78,13 +78,11 @@ function writeSources(files) {
       row.push(`{ asset_${i}_${form}, ${bytes.length} }`);
     }
     const etag = createHash('sha256').update(content).digest('hex').slice(0, 16);
-    rows.push(
-      `\t{ "${name}", "${types[name.split('.').pop()]}", "\\"${etag}\\"",\n\t  ${row.join(', ')} },`,
-    );
+    rows.push(`\t{ "${name}", "${types[name.split('.').pop()]}", "\\"${etag}\\"",\n\t  ${row.join(', ')} },`);
   });
   data.push('.section .note.GNU-stack,"",%progbits', '');
   const symbols = files.flatMap((_, i) =>
-    ['plain', 'gzip', 'brotli'].map((form) => `extern const unsigned char asset_${i}_${form}[];`),
+    ['plain', 'gzip', 'brotli'].map(form => `extern const unsigned char asset_${i}_${form}[];`),
   );
   writeFileSync(join(out, 'assets_data.S'), data.join('\n'));
   writeFileSync(

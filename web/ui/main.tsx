@@ -77,7 +77,8 @@ function refresh(): void {
 }
 
 // What a URL does not say is chosen as if the page had chosen the type.
-if (!new URLSearchParams(location.search).has('by')) state = { ...state, by: groupedBy(parseSelector(state.query)?.type ?? '', state.by) };
+if (!new URLSearchParams(location.search).has('by'))
+  state = { ...state, by: groupedBy(parseSelector(state.query)?.type ?? '', state.by) };
 // A narrow screen has no room for boxes: it begins with the table.
 if (innerWidth < 600 && !location.search && state.page === 'explore') state = { ...state, view: 'table' };
 addEventListener('popstate', () => {

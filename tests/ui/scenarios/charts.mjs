@@ -15,17 +15,18 @@ async function open({ browser, site }, path) {
 /** The profiles of a range: [time, labels], in the order of time. */
 async function profiles(site, query) {
   const lines = await site.api('query_range', { query, from: first, to: last });
-  return lines.flatMap((l) => l.timestamps.map((ms) => [ms, l.labels])).sort((a, b) => a[0] - b[0]);
+  return lines.flatMap(l => l.timestamps.map(ms => [ms, l.labels])).sort((a, b) => a[0] - b[0]);
 }
 
 async function points(context) {
   const tab = await open(context, `?query=heap{job!="shop"}&${range}&chart=points`);
   const all = await profiles(context.site, 'heap{job!="shop"}');
   const plot = await tab.page.locator('.u-over').boundingBox();
-  const answer = tab.page.waitForResponse((r) => r.url().includes('api/v1/query?') && r.url().includes('time='));
+  const answer = tab.page.waitForResponse(r => r.url().includes('api/v1/query?') && r.url().includes('time='));
 
   // The last point: a click near the right edge, wherever its value is.
-  for (let y = 2; y < plot.height && !tab.params().get('time'); y += 8) await tab.page.mouse.click(plot.x + plot.width - 2, plot.y + y);
+  for (let y = 2; y < plot.height && !tab.params().get('time'); y += 8)
+    await tab.page.mouse.click(plot.x + plot.width - 2, plot.y + y);
   await until('one profile is chosen', () => tab.params().get('time'));
   const headers = (await answer).headers();
   await tab.settled();
@@ -59,7 +60,14 @@ async function steps(context) {
 
 async function rows(context) {
   const tab = await open(context, `?query=profile&${range}&chart=rows&by=job`);
-  const lines = await context.site.api('query_range', { query: 'profile', from: first, to: last, step: '15s', group_by: 'job', rate: 1 });
+  const lines = await context.site.api('query_range', {
+    query: 'profile',
+    from: first,
+    to: last,
+    step: '15s',
+    group_by: 'job',
+    rate: 1,
+  });
   const cells = await tab.page.locator('.heat-cells').boundingBox();
 
   assert.equal(await tab.page.locator('.heat-titles li').count(), lines.length);
@@ -91,7 +99,14 @@ async function weights(context) {
 
   await tab.page.keyboard.press('w');
   await tab.param('chart', 'weights');
-  const answer = await context.site.api('query_range', { query: 'profile', from: first, to: last, step: '15s', buckets: 16, group_by: '__name__' });
+  const answer = await context.site.api('query_range', {
+    query: 'profile',
+    from: first,
+    to: last,
+    step: '15s',
+    buckets: 16,
+    group_by: '__name__',
+  });
   const { bounds } = answer[0].buckets['cpu/nanoseconds'];
   const cells = await tab.page.locator('.heat-cells').boundingBox();
   // The upper half of the totals, over the whole range.
@@ -102,7 +117,7 @@ async function weights(context) {
   await tab.param('total_min', String(bounds[8]));
   assert.equal(tab.params().get('total_max'), null);
   const band = { query: 'profile', from: tab.params().get('from'), to: tab.params().get('to'), total_min: bounds[8] };
-  const inside = (await context.site.api('query_range', band)).flatMap((l) => l.timestamps).length;
+  const inside = (await context.site.api('query_range', band)).flatMap(l => l.timestamps).length;
   assert.match(await tab.text('.origin'), new RegExp(`^${inside} profiles of`));
   assert.ok(inside > 0 && inside < 19, `${inside} profiles`);
   await tab.picture('weights');
@@ -111,12 +126,23 @@ async function weights(context) {
   assert.equal(tab.params().get('total_min_a'), String(bounds[8]));
   assert.equal(tab.params().get('total_min_b'), String(bounds[8]));
   const diff = await context.site.api('query', {
-    mode: 'diff', query_a: 'profile', from_a: band.from, to_a: band.to, total_min_a: bounds[8], total_outside_a: 1,
-    query_b: 'profile', from_b: band.from, to_b: band.to, total_min_b: bounds[8], normalize: 1, report: 'top', trim: 'false',
+    mode: 'diff',
+    query_a: 'profile',
+    from_a: band.from,
+    to_a: band.to,
+    total_min_a: bounds[8],
+    total_outside_a: 1,
+    query_b: 'profile',
+    from_b: band.from,
+    to_b: band.to,
+    total_min_b: bounds[8],
+    normalize: 1,
+    report: 'top',
+    trim: 'false',
   });
   await tab.page.getByRole('tab', { name: 'Table' }).click();
   await tab.param('view', 'table');
-  const changed = diff.rows.filter((r) => r.flat).length;
+  const changed = diff.rows.filter(r => r.flat).length;
   assert.equal(await tab.page.getByRole('table').getAttribute('aria-rowcount'), String(changed + 1));
   await tab.ends();
 }
@@ -130,7 +156,10 @@ async function chosenSteps(context) {
   // The chart is of a longer time than the profiles below, and one of these has a smaller total than the others.
   const to = series.timestamps.at(-2);
   const times = series.timestamps.filter((ms, i) => ms <= to && totals[i] > least).map(String);
-  const tab = await open(context, `?query=${query}&from=${first}&to=${to}&span=${first},${last}&total_min=${least + 1}`);
+  const tab = await open(
+    context,
+    `?query=${query}&from=${first}&to=${to}&span=${first},${last}&total_min=${least + 1}`,
+  );
 
   assert.ok(times.length >= 2 && times.length < totals.length - 1, `${times} of ${totals}`);
   for (const time of times) {
@@ -158,11 +187,13 @@ async function tooManyPoints(context) {
   const tab = await Tab.open(context.browser, context.site);
 
   // The limit is the server's answer: the page shows it, and the profiles stay.
-  await tab.page.route('**/api/v1/query_range?*max_profiles=20000*', (route) => route.continue({ url: route.request().url().replace('max_profiles=20000', 'max_profiles=3') }));
+  await tab.page.route('**/api/v1/query_range?*max_profiles=20000*', route =>
+    route.continue({ url: route.request().url().replace('max_profiles=20000', 'max_profiles=3') }),
+  );
   await tab.go(`?query=profile&${range}&chart=points`);
   assert.match(await tab.text('.notice.bad'), /more than 3 profiles.*shorter range/);
   assert.ok((await tab.text('.flame-head')).startsWith('total'));
-  tab.complaints = tab.complaints.filter((c) => !c.includes('400 (Bad Request)'));
+  tab.complaints = tab.complaints.filter(c => !c.includes('400 (Bad Request)'));
   await tab.close();
 }
 

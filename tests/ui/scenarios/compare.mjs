@@ -10,7 +10,15 @@ const path = `compare?query_b=profile&from_b=${middle}&to_b=${last}&from_a=${fir
 /** What the API says of the two sides. */
 function diff(site, report, params = {}) {
   return site.api('query', {
-    mode: 'diff', query_a: 'profile', from_a: first, to_a: middle - 1, query_b: 'profile', from_b: middle, to_b: last, report, ...params,
+    mode: 'diff',
+    query_a: 'profile',
+    from_a: first,
+    to_a: middle - 1,
+    query_b: 'profile',
+    from_b: middle,
+    to_b: last,
+    report,
+    ...params,
   });
 }
 
@@ -27,8 +35,12 @@ async function sides({ browser, site }) {
   const answer = await diff(site, 'flamegraph', { max_nodes: 50000, normalize: 1 });
   assert.equal(await tab.page.locator('.compare > .notice').count(), 0);
   assert.match(await tab.text('.flame-head b'), /^total .+, to which B is scaled$/);
-  const times = async (from, to) => (await site.api('query_range', { query: 'profile', from, to })).flatMap((l) => l.timestamps).length;
-  assert.equal(await tab.text('.origin'), `A: ${await times(first, middle - 1)}, B: ${await times(middle, last)} profiles`);
+  const times = async (from, to) =>
+    (await site.api('query_range', { query: 'profile', from, to })).flatMap(l => l.timestamps).length;
+  assert.equal(
+    await tab.text('.origin'),
+    `A: ${await times(first, middle - 1)}, B: ${await times(middle, last)} profiles`,
+  );
   // Boxes that only one side has are marked, so that colour is not all.
   assert.ok(answer.total_of_a.includes(0) && answer.total_of.includes(0));
   assert.equal(await tab.page.locator('.side').count(), 2);
@@ -49,8 +61,9 @@ async function sides({ browser, site }) {
 async function perSecond({ browser, site }) {
   const tab = await Tab.open(browser, site);
   const flame = await diff(site, 'flamegraph', { max_nodes: 50000, normalize: 'rate', errors: 1, by: 'rate' });
-  const rate = (v) => (v && v < 1e7 ? `${Number((v / 1e6).toPrecision(3))} mcores` : `${Number((v / 1e9).toPrecision(3))} cores`);
-  const cores = (v) => rate(v / flame.seconds);
+  const rate = v =>
+    v && v < 1e7 ? `${Number((v / 1e6).toPrecision(3))} mcores` : `${Number((v / 1e9).toPrecision(3))} cores`;
+  const cores = v => rate(v / flame.seconds);
 
   await tab.go(path);
   await tab.page.getByRole('button', { name: 'per second and series' }).click();
@@ -64,8 +77,12 @@ async function perSecond({ browser, site }) {
   await until('the table is there', async () => (await tab.page.locator('.rows .row').count()) > 0);
   for (let i = 0; i < 5; i++) {
     const [before, after, , , , name] = await rowTexts(tab, i);
-    const row = answer.rows.find((r) => r.name === name);
-    for (const [text, value] of [[before, row.flat.a], [after, row.flat.b]]) assert.equal(text, rate(value));
+    const row = answer.rows.find(r => r.name === name);
+    for (const [text, value] of [
+      [before, row.flat.a],
+      [after, row.flat.b],
+    ])
+      assert.equal(text, rate(value));
   }
   await tab.go(`compare?query_b=profile&time_b=${last}&time_a=${first}&normalize=rate`);
   assert.equal(await tab.page.getByRole('button', { name: 'per second and series' }).isDisabled(), true);
@@ -75,7 +92,7 @@ async function perSecond({ browser, site }) {
 async function table({ browser, site }) {
   const tab = await Tab.open(browser, site);
   const top = await diff(site, 'top', { trim: 'false' });
-  const rows = top.rows.filter((r) => r.flat).sort((a, b) => Math.abs(b.flat) - Math.abs(a.flat));
+  const rows = top.rows.filter(r => r.flat).sort((a, b) => Math.abs(b.flat) - Math.abs(a.flat));
 
   await tab.go(`${path}&view=table&normalize=0`);
   assert.equal(await tab.page.getByRole('table').getAttribute('aria-rowcount'), String(rows.length + 1));
@@ -95,21 +112,30 @@ async function table({ browser, site }) {
 
 /** The table with error bars has what the API says: what is sure first. */
 async function errorBars(tab, answer) {
-  const rows = answer.rows.filter((r) => r.flat.a || r.flat.b);
-  const share = (v) => (v >= 0.01 ? `${(100 * v).toFixed(2)}%` : null);
+  const rows = answer.rows.filter(r => r.flat.a || r.flat.b);
+  const share = v => (v >= 0.01 ? `${(100 * v).toFixed(2)}%` : null);
 
   await until('shares have error bars', async () => (await tab.page.locator('.table .head .number').count()) === 5);
   assert.equal(await tab.page.getByRole('table').getAttribute('aria-rowcount'), String(rows.length + 1));
-  assert.match(await tab.text('.notice'), answer.few_buckets ? /^These ranges are too short/ : /^(No function|\d+ functions?) changed by more than noise\. /);
+  assert.match(
+    await tab.text('.notice'),
+    answer.few_buckets ? /^These ranges are too short/ : /^(No function|\d+ functions?) changed by more than noise\. /,
+  );
   for (let i = 0; i < 5; i++) {
     const [a, b, change, interval, , name] = await rowTexts(tab, i);
-    const row = rows.find((r) => r.name === name);
-    for (const [text, value] of [[a, row.flat.a], [b, row.flat.b]]) assert.equal(text, share(value) ?? text);
+    const row = rows.find(r => r.name === name);
+    for (const [text, value] of [
+      [a, row.flat.a],
+      [b, row.flat.b],
+    ])
+      assert.equal(text, share(value) ?? text);
     if (row.flat.a && row.flat.b) assert.equal(change.startsWith('+'), row.flat.delta > 0, change);
     assert.equal(interval.startsWith('±'), row.flat.tested && row.flat.a > 0, interval);
   }
-  const sure = rows.map((r) => Boolean(r.flat.sure));
-  const classes = await tab.page.locator('.rows .row [role=cell]:nth-child(3)').evaluateAll((cells) => cells.map((c) => !c.classList.contains('dim')));
+  const sure = rows.map(r => Boolean(r.flat.sure));
+  const classes = await tab.page
+    .locator('.rows .row [role=cell]:nth-child(3)')
+    .evaluateAll(cells => cells.map(c => !c.classList.contains('dim')));
   assert.equal(classes.filter(Boolean).length, Math.min(classes.length, sure.filter(Boolean).length));
 }
 
@@ -121,7 +147,10 @@ async function swap({ browser, site }) {
   const [a, b, , name] = await rowTexts(tab, 0);
   await tab.page.getByRole('button', { name: 'Swap A and B' }).click();
   await tab.param('from_b', String(first));
-  assert.deepEqual((await rowTexts(tab, 0)).filter((_, i) => i !== 2), [b, a, name]);
+  assert.deepEqual(
+    (await rowTexts(tab, 0)).filter((_, i) => i !== 2),
+    [b, a, name],
+  );
   await tab.page.goBack();
   await tab.param('from_b', String(middle));
   assertSame(before, await tab.still(), 'Back');
@@ -156,15 +185,20 @@ async function fromExplore({ browser, site }) {
 async function firstHour({ browser, site }) {
   const tab = await Tab.open(browser, site);
   const now = last + 60000;
-  const times = (await site.api('query_range', { query: 'profile', from: now - 3600e3, to: now })).flatMap((l) => l.timestamps).sort((a, b) => a - b);
+  const times = (await site.api('query_range', { query: 'profile', from: now - 3600e3, to: now }))
+    .flatMap(l => l.timestamps)
+    .sort((a, b) => a - b);
   const middle = times[Math.floor(times.length / 2)];
 
   await tab.page.clock.setFixedTime(now);
   await tab.go('compare?query_b=profile');
   await tab.param('from_a', String(times[0]));
-  assert.deepEqual(['to_a', 'from_b', 'to_b'].map((key) => tab.params().get(key)), [String(middle - 1), String(middle), null]);
+  assert.deepEqual(
+    ['to_a', 'from_b', 'to_b'].map(key => tab.params().get(key)),
+    [String(middle - 1), String(middle), null],
+  );
   assert.equal(await tab.page.locator('.side .empty').count(), 0);
-  const inA = times.filter((t) => t < middle).length;
+  const inA = times.filter(t => t < middle).length;
   assert.equal(await tab.text('.origin'), `A: ${inA}, B: ${times.length - inA} profiles`);
   // What the page chose by itself is no step of the history.
   assert.equal(await tab.page.evaluate(() => history.length), 2);

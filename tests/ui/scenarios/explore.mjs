@@ -18,7 +18,15 @@ async function open({ browser, site }, path = cpu, options = {}) {
 
 /** The flame graph that the API answers for a page's URL. */
 function flame(site, params) {
-  return site.api('query', { mode: 'merge', query: 'profile', from: first, to: last, report: 'flamegraph', max_nodes: 50000, ...params });
+  return site.api('query', {
+    mode: 'merge',
+    query: 'profile',
+    from: first,
+    to: last,
+    report: 'flamegraph',
+    max_nodes: 50000,
+    ...params,
+  });
 }
 
 async function opening(context) {
@@ -56,9 +64,15 @@ async function labelValues(context) {
 
   await tab.page.getByText('+ label').click();
   await tab.page.locator('.options').getByText('job').click();
-  await until('the values are listed', async () => (await tab.page.locator('.options button').count()) === counts.length);
+  await until(
+    'the values are listed',
+    async () => (await tab.page.locator('.options button').count()) === counts.length,
+  );
   const shown = await tab.page.locator('.options button').allInnerTexts();
-  assert.deepEqual(shown.map((t) => t.split(/\s+/)), counts.map((c) => [c.value, String(c.series)]));
+  assert.deepEqual(
+    shown.map(t => t.split(/\s+/)),
+    counts.map(c => [c.value, String(c.series)]),
+  );
   await tab.page.locator('.options').getByText('etcd').click();
   await tab.param('query', 'profile{job="etcd"}');
   // The values of another label are those that the other matchers leave.
@@ -105,7 +119,7 @@ async function wrongSelector(context) {
   await tab.page.keyboard.press('Enter');
   await tab.param('query', 'profile{job=}');
   assert.match(await tab.text('.notice.bad'), /1:13: parse error/);
-  tab.complaints = tab.complaints.filter((c) => !c.includes('400 (Bad Request)'));
+  tab.complaints = tab.complaints.filter(c => !c.includes('400 (Bad Request)'));
   await tab.page.getByLabel('Selector').fill('profile{job="etcd"}');
   await tab.page.keyboard.press('Enter');
   await tab.param('query', 'profile{job="etcd"}');
@@ -116,7 +130,7 @@ async function wrongSelector(context) {
 async function drag(context) {
   const tab = await open(context);
   const plot = await tab.page.locator('.u-over').boundingBox();
-  const at = (share) => Math.round(plot.x + plot.width * share);
+  const at = share => Math.round(plot.x + plot.width * share);
   const [from, to] = [at(0.25), at(0.6)];
 
   await tab.page.mouse.move(from, plot.y + 40);
@@ -127,7 +141,7 @@ async function drag(context) {
   await tab.settled();
   // The axis begins at the first step and ends at the last one.
   const pixel = (last - first) / plot.width;
-  const expected = (x) => first + ((x - plot.x) / plot.width) * (last - first);
+  const expected = x => first + ((x - plot.x) / plot.width) * (last - first);
   assert.ok(Math.abs(Number(tab.params().get('from')) - expected(from)) < 12 * pixel, tab.page.url());
   assert.ok(Math.abs(Number(tab.params().get('to')) - expected(to)) < 12 * pixel, tab.page.url());
   await tab.page.goBack();
@@ -140,7 +154,7 @@ async function relativeRange(context) {
 
   assert.equal(tab.params().get('from'), null);
   assert.match(await tab.text('.views'), /no profile matches this selector.*The nearest profile is \d+ \w+ earlier/);
-  tab.complaints = tab.complaints.filter((c) => !c.includes('404 (Not Found)'));
+  tab.complaints = tab.complaints.filter(c => !c.includes('404 (Not Found)'));
   await tab.page.getByLabel('Time range').selectOption('now-15m');
   await tab.param('from', 'now-15m');
   assert.equal(tab.params().get('to'), null);
@@ -151,7 +165,10 @@ async function relativeRange(context) {
   await tab.page.getByLabel('Time range').selectOption('between');
   await tab.page.getByLabel('From', { exact: true }).fill(new Date(first).toISOString().slice(0, 19));
   await tab.page.getByLabel('To', { exact: true }).fill(new Date(first - 60000).toISOString().slice(0, 19));
-  assert.ok(await tab.page.getByRole('button', { name: 'Show', exact: true }).isDisabled(), 'the end is before the beginning');
+  assert.ok(
+    await tab.page.getByRole('button', { name: 'Show', exact: true }).isDisabled(),
+    'the end is before the beginning',
+  );
   await tab.page.getByLabel('To', { exact: true }).fill(new Date(last).toISOString().slice(0, 19));
   await tab.picture('between');
   await tab.page.getByRole('button', { name: 'Show', exact: true }).click();
@@ -204,12 +221,12 @@ async function zoomSurvives(context) {
 
 async function find(context) {
   const tab = await open(context);
-  const share = async (text) => {
+  const share = async text => {
     await tab.page.getByLabel('Find functions').fill(text);
     await tab.param('find', text);
     return tab.text('.flame-head');
   };
-  const focused = async (focus) => {
+  const focused = async focus => {
     const all = await flame(context.site, {});
     const some = await flame(context.site, { focus });
     const percent = (100 * some.total_of[0]) / all.total;
@@ -230,10 +247,15 @@ async function find(context) {
 
 async function filters(context) {
   const tab = await open(context);
-  const total = (params) => flame(context.site, params).then((a) => a.total_of[0]);
+  const total = params => flame(context.site, params).then(a => a.total_of[0]);
   const boxes = (await flame(context.site, {})).name.length;
 
-  for (const [key, filter] of [['f', 'focus'], ['i', 'ignore'], ['m', 'hide'], ['p', 'prune_from']]) {
+  for (const [key, filter] of [
+    ['f', 'focus'],
+    ['i', 'ignore'],
+    ['m', 'hide'],
+    ['p', 'prune_from'],
+  ]) {
     await tab.clickFlame(1, 0.1);
     await tab.page.keyboard.press(key);
     await until(`${filter} is in the URL`, () => tab.params().get(filter));
@@ -275,7 +297,14 @@ async function filters(context) {
 
 async function table(context) {
   const tab = await open(context, `${cpu}&view=table`);
-  const top = await context.site.api('query', { mode: 'merge', query: 'profile', from: first, to: last, report: 'top', trim: 'false' });
+  const top = await context.site.api('query', {
+    mode: 'merge',
+    query: 'profile',
+    from: first,
+    to: last,
+    report: 'top',
+    trim: 'false',
+  });
   const names = () => tab.page.locator('.rows .name').allInnerTexts();
 
   assert.equal((await names())[0], top.rows[0].name);
@@ -286,7 +315,7 @@ async function table(context) {
   assert.equal((await names())[0], heaviest.name);
   await tab.page.getByLabel('Find functions').fill('mallocgc');
   await tab.param('find', 'mallocgc');
-  assert.ok((await names()).every((n) => n.includes('mallocgc')));
+  assert.ok((await names()).every(n => n.includes('mallocgc')));
   await tab.picture('table');
   await tab.ends();
 }
@@ -299,7 +328,7 @@ async function inverted(context) {
   const a = await flame(context.site, { invert: 'true' });
   await tab.page.mouse.move(...(await tab.flamePoint(1, 0.001)));
   // The first box of an inverted graph is the function with the largest own weight.
-  const children = a.name.map((_, i) => i).filter((i) => a.parent[i] === 0);
+  const children = a.name.map((_, i) => i).filter(i => a.parent[i] === 0);
   const heaviest = children.reduce((x, y) => (a.total_of[y] > a.total_of[x] ? y : x));
   assert.equal(await tab.text('.detail b'), a.strings[a.name[heaviest]]);
   await tab.ends();
@@ -331,13 +360,16 @@ async function exports_(context) {
   await tab.page.getByRole('button', { name: 'Export', exact: true }).click();
   const bodies = {};
   for (const title of ['pprof, for go tool pprof', 'folded stacks', 'speedscope', 'SVG']) {
-    const [download] = await Promise.all([tab.page.waitForEvent('download'), tab.page.getByRole('button', { name: title }).click()]);
+    const [download] = await Promise.all([
+      tab.page.waitForEvent('download'),
+      tab.page.getByRole('button', { name: title }).click(),
+    ]);
     bodies[title] = readFileSync(await download.path());
   }
   // The program of these profiles is too old for this one: an error, and no file.
   await tab.page.getByRole('button', { name: 'for go build -pgo' }).click();
   await until('the error is shown', async () => (await tab.page.locator('.popup .notice.bad').count()) === 1);
-  tab.complaints = tab.complaints.filter((c) => !c.includes('400 (Bad Request)'));
+  tab.complaints = tab.complaints.filter(c => !c.includes('400 (Bad Request)'));
   assert.equal(bodies['pprof, for go tool pprof'].readUInt16BE(0), 0x1f8b);
   assert.ok(bodies.SVG.toString().startsWith('<svg'));
   assert.ok(JSON.parse(bodies.speedscope.toString()).profiles.length > 0);
@@ -345,7 +377,7 @@ async function exports_(context) {
   const total = folded.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
   assert.equal(total, (await flame(context.site, {})).total);
   // The commands, run as they were copied.
-  const copied = async (name) => {
+  const copied = async name => {
     await tab.page.getByRole('button', { name }).click();
     const field = tab.page.getByLabel('What was copied');
     await until('it is copied', async () => (await field.inputValue()).startsWith(name.slice('Copy as '.length)));
@@ -355,8 +387,12 @@ async function exports_(context) {
   assert.deepEqual(JSON.parse(execFileSync('sh', ['-c', curl])).data, await flame(context.site, {}), curl);
   const pprof = await copied('Copy as go tool pprof');
   assert.match(pprof, /^go tool pprof 'http/);
-  const top = execFileSync('sh', ['-c', pprof.replace('pprof', 'pprof -top -symbolize=none')], { env: { ...process.env, PPROF_TMPDIR: context.site.folder } });
-  const ours = await fetch(`${context.site.url}api/v1/query?query=profile&mode=merge&from=${first}&to=${last}&report=top&format=text`);
+  const top = execFileSync('sh', ['-c', pprof.replace('pprof', 'pprof -top -symbolize=none')], {
+    env: { ...process.env, PPROF_TMPDIR: context.site.folder },
+  });
+  const ours = await fetch(
+    `${context.site.url}api/v1/query?query=profile&mode=merge&from=${first}&to=${last}&report=top&format=text`,
+  );
   assert.equal(top.toString().split('\n').at(-2), (await ours.text()).split('\n').at(-2));
   await tab.page.getByRole('dialog').getByLabel('Close').click();
   await tab.page.locator('.copied').getByLabel('Close').click();
@@ -369,11 +405,14 @@ async function commands(context) {
   const views = ['flame', 'table', 'invert', `sandwich&${fn}`, `source&${fn}`, 'graph', 'text', 'text&text=traces'];
   const filtered = `${cpu}&focus=main&hide=^runtime`;
   const compared = `compare?query_b=profile&from_b=${first + 400000}&to_b=${last}&normalize=1`;
-  const pages = [...views.map((v) => `${filtered}&view=${v}`), ...['flame', 'table', 'text'].map((v) => `${compared}&view=${v}`)];
+  const pages = [
+    ...views.map(v => `${filtered}&view=${v}`),
+    ...['flame', 'table', 'text'].map(v => `${compared}&view=${v}`),
+  ];
 
   for (const path of pages) {
     const tab = await Tab.open(context.browser, context.site);
-    const answer = tab.page.waitForResponse((r) => r.url().includes('api/v1/query?'));
+    const answer = tab.page.waitForResponse(r => r.url().includes('api/v1/query?'));
     await tab.go(path);
     const shown = await (await answer).text();
     await tab.page.keyboard.press('c');
@@ -388,7 +427,14 @@ async function commands(context) {
 /** Two views of the same profiles, side by side. */
 async function twoViews(context) {
   const tab = await open(context);
-  const answer = await context.site.api('query', { mode: 'merge', query: 'profile', from: first, to: last, report: 'top', trim: 'false' });
+  const answer = await context.site.api('query', {
+    mode: 'merge',
+    query: 'profile',
+    from: first,
+    to: last,
+    report: 'top',
+    trim: 'false',
+  });
 
   await tab.page.getByLabel('Second view').selectOption('table');
   await tab.param('view', 'flame,table');
@@ -432,15 +478,27 @@ async function overTime(context) {
   await tab.page.getByRole('button', { name: 'over time' }).click();
   await tab.param('chart', 'history');
   assert.equal(tab.params().get('fn'), name);
-  const legend = await tab.page.locator('.legend li').evaluateAll((all) => all.map((l) => l.title));
+  const legend = await tab.page.locator('.legend li').evaluateAll(all => all.map(l => l.title));
   assert.deepEqual(legend.sort(), [`${name} self`, `${name} with callees`]);
   // Each number of the history is that of the table of its step.
-  const request = await tab.page.evaluate(() => performance.getEntriesByType('resource').map((r) => r.name).find((u) => u.includes('api/v1/history')));
+  const request = await tab.page.evaluate(() =>
+    performance
+      .getEntriesByType('resource')
+      .map(r => r.name)
+      .find(u => u.includes('api/v1/history')),
+  );
   const { data } = await (await fetch(request)).json();
-  const step = data.profiles.findIndex((n) => n > 0);
+  const step = data.profiles.findIndex(n => n > 0);
   const from = data.timestamps[step];
-  const top = await context.site.api('query', { mode: 'merge', query: 'profile', from, to: (data.timestamps[step + 1] ?? last + 1) - 1, report: 'top', trim: 'false' });
-  const row = top.rows.find((r) => r.name === name) ?? { flat: 0, cum: 0 };
+  const top = await context.site.api('query', {
+    mode: 'merge',
+    query: 'profile',
+    from,
+    to: (data.timestamps[step + 1] ?? last + 1) - 1,
+    report: 'top',
+    trim: 'false',
+  });
+  const row = top.rows.find(r => r.name === name) ?? { flat: 0, cum: 0 };
   assert.deepEqual([data.functions[0].flat[step], data.functions[0].cum[step]], [row.flat, row.cum]);
   await tab.picture('history');
   await tab.page.getByRole('button', { name: 'Lines' }).click();
@@ -460,8 +518,15 @@ async function sandwich(context) {
   // The second box of both graphs is the function, with the weight of all its stacks.
   const pivot = `^${name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}$`;
   const answer = await flame(context.site, { pivot });
-  const top = await context.site.api('query', { mode: 'merge', query: 'profile', from: first, to: last, report: 'top', trim: 'false' });
-  assert.equal(answer.total_of[0], top.rows.find((r) => r.name === name).cum);
+  const top = await context.site.api('query', {
+    mode: 'merge',
+    query: 'profile',
+    from: first,
+    to: last,
+    report: 'top',
+    trim: 'false',
+  });
+  assert.equal(answer.total_of[0], top.rows.find(r => r.name === name).cum);
   assert.equal(answer.callers.total_of[0], answer.total_of[0]);
   await tab.picture('sandwich');
   await tab.ends();
@@ -471,7 +536,10 @@ async function markers(context) {
   const tab = await open(context, `?query=heap{job="shop"}&${range}`);
   const changes = await context.site.api('changes', { query: 'heap{job="shop"}', from: first, to: last });
 
-  assert.deepEqual(changes.map((c) => [c.kind, c.name, c.to]), [['label', 'version', ['1.1']]]);
+  assert.deepEqual(
+    changes.map(c => [c.kind, c.name, c.to]),
+    [['label', 'version', ['1.1']]],
+  );
   assert.match(await tab.text('.markers li'), /version .*1\.1/);
   await tab.picture('markers');
   const before = await tab.still();
@@ -488,13 +556,21 @@ async function markers(context) {
 /** However many changes there are, they take one line: the picture below needs the room. */
 async function manyMarkers(context) {
   const tab = await Tab.open(context.browser, context.site);
-  const change = (i) => ({ time: Number(first) + 1000 * i, kind: 'build_id', name: '', jobs: [`program-${i}`], from: ['a'.repeat(40)], to: [`${i}`.repeat(40)], series: 1 });
+  const change = i => ({
+    time: Number(first) + 1000 * i,
+    kind: 'build_id',
+    name: '',
+    jobs: [`program-${i}`],
+    from: ['a'.repeat(40)],
+    to: [`${i}`.repeat(40)],
+    series: 1,
+  });
   const answer = { status: 'success', data: Array.from({ length: 150 }, (_, i) => change(i)) };
   const top = async () => (await tab.page.locator('.canvas').boundingBox()).y;
 
   await tab.go(`?query=heap{job="shop"}&${range}`);
   const alone = await top();
-  await tab.page.route(/api\/v1\/changes/, (route) => route.fulfill({ json: answer }));
+  await tab.page.route(/api\/v1\/changes/, route => route.fulfill({ json: answer }));
   await tab.go(`?query=heap{job="shop"}&${range}&tz=utc`);
   assert.match(await tab.text('.markers li'), /program-149: build aaaaaaaaaaaa/);
   assert.equal(await top(), alone, 'the graph is where it is with one change');
@@ -516,15 +592,21 @@ async function nothingMoves(context) {
 
   await tab.page.evaluate(() => {
     window.shifts = [];
-    new PerformanceObserver((list) => window.shifts.push(...list.getEntries().map((e) => [e.value, ...e.sources.map((x) => x.node?.className)].join(' ')))).observe({ type: 'layout-shift', buffered: false });
+    new PerformanceObserver(list =>
+      window.shifts.push(...list.getEntries().map(e => [e.value, ...e.sources.map(x => x.node?.className)].join(' '))),
+    ).observe({ type: 'layout-shift', buffered: false });
   });
   for (const share of [0.01, 0.8, 0.5]) {
     await tab.page.mouse.move(plot.x + plot.width * share, plot.y + plot.height / 2);
     await until('the values are shown', async () => /[kM]B|nothing is known/.test(await tab.text('.tip')));
   }
-  const values = (await tab.page.locator('.tip tr:not(.sum) td.number').allInnerTexts()).map((t) => parseFloat(t));
+  const values = (await tab.page.locator('.tip tr:not(.sum) td.number').allInnerTexts()).map(t => parseFloat(t));
   assert.ok(values.length > 1, `${values}`);
-  assert.deepEqual(values, [...values].sort((a, b) => b - a), 'the largest value is first');
+  assert.deepEqual(
+    values,
+    [...values].sort((a, b) => b - a),
+    'the largest value is first',
+  );
   await tab.page.mouse.move(canvas.x + canvas.width / 4, canvas.y + 30);
   await until('the box is told', async () => /self .* total /.test(await tab.text('.tip')));
   assert.equal(await tab.text('.tip b'), await tab.text('.flame .detail b'));
@@ -542,25 +624,38 @@ async function room(context) {
   const { site } = context;
   const sides = `from_a=${first}&to_a=${first + 600000}&from_b=${first + 600001}&to_b=${last}`;
   const views = [
-    `?query=profile&${range}`, `?query=profile&${range}&by=`, `?query=heap&${range}&chart=points`, `?query=profile&${range}&chart=rows`, `?query=profile&${range}&chart=weights`,
-    `?query=mutex&${range}&view=invert`, `?query=profile&${range}&focus=runtime&group_by=job`, `?query=heap{job="shop"}&${range}`,
-    `compare?query_b=profile{job!="big"}&${sides}`, `compare?query_b=heap{job="shop"}&${sides}`,
+    `?query=profile&${range}`,
+    `?query=profile&${range}&by=`,
+    `?query=heap&${range}&chart=points`,
+    `?query=profile&${range}&chart=rows`,
+    `?query=profile&${range}&chart=weights`,
+    `?query=mutex&${range}&view=invert`,
+    `?query=profile&${range}&focus=runtime&group_by=job`,
+    `?query=heap{job="shop"}&${range}`,
+    `compare?query_b=profile{job!="big"}&${sides}`,
+    `compare?query_b=heap{job="shop"}&${sides}`,
   ];
-  const shareOf = (tab) =>
+  const shareOf = tab =>
     tab.page.evaluate(() => {
       const graph = document.querySelector('.canvas').getBoundingClientRect();
       const below = document.querySelector('.flame .detail').getBoundingClientRect().top;
       return (Math.min(graph.bottom, innerHeight, below) - graph.top) / innerHeight;
     });
 
-  for (const [width, height, least] of [[1440, 900, 0.55], [390, 844, 0.4]]) {
+  for (const [width, height, least] of [
+    [1440, 900, 0.55],
+    [390, 844, 0.4],
+  ]) {
     const tab = await Tab.open(context.browser, site, { viewport: { width, height } });
     for (const path of views) {
       await tab.go(path.includes('view=') ? path : `${path}&view=flame`);
       if (!(await tab.page.locator('.canvas').count())) throw new Error(`${path} has no flame graph`);
       const share = await shareOf(tab);
       assert.ok(share >= least, `${path}: ${(100 * share).toFixed(1)} % of ${width} x ${height}`);
-      assert.ok((await tab.page.evaluate(() => document.documentElement.scrollWidth)) <= width, `${path} is wider than the window`);
+      assert.ok(
+        (await tab.page.evaluate(() => document.documentElement.scrollWidth)) <= width,
+        `${path} is wider than the window`,
+      );
     }
     await tab.close();
   }
@@ -576,7 +671,13 @@ async function source(context) {
   await tab.param('fn', name);
   await tab.go(`${cpu}&view=source&fn=main.words`);
   const answer = await context.site.api('query', {
-    mode: 'merge', query: 'profile', from: first, to: last, report: 'source', format: 'json', symbol: '^main\\.words$',
+    mode: 'merge',
+    query: 'profile',
+    from: first,
+    to: last,
+    report: 'source',
+    format: 'json',
+    symbol: '^main\\.words$',
   });
   assert.ok(answer.functions.length);
   assert.equal(await tab.page.locator('.lines tbody tr').count(), answer.functions[0].lines.length);

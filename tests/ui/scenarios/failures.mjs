@@ -10,11 +10,16 @@ const path = `?query=profile&from=${first}&to=${last}`;
 async function answer(tab, times, response) {
   let left = times;
 
-  await tab.page.route(/report=flamegraph/, (route) => (left-- > 0 ? route.fulfill(response) : route.continue()));
+  await tab.page.route(/report=flamegraph/, route => (left-- > 0 ? route.fulfill(response) : route.continue()));
 }
 
 function json(status, error, headers = {}) {
-  return { status, headers, contentType: 'application/json', body: JSON.stringify({ status: 'error', errorType: 'x', error }) };
+  return {
+    status,
+    headers,
+    contentType: 'application/json',
+    body: JSON.stringify({ status: 'error', errorType: 'x', error }),
+  };
 }
 
 async function statuses({ browser, site }) {
@@ -22,8 +27,14 @@ async function statuses({ browser, site }) {
     [json(403, 'this needs the scope read'), /this needs the scope read/],
     [json(422, 'cannot be merged'), /cannot be merged/],
     [json(500, 'something broke'), /something broke/],
-    [{ status: 502, contentType: 'text/html', body: '<h1>Bad Gateway</h1><img src=x onerror=alert(1)>' }, /<h1>Bad Gateway/],
-    [{ status: 200, contentType: 'application/json', body: '{"status":"success","data":{"name":[1,' }, /cut off or is not JSON/],
+    [
+      { status: 502, contentType: 'text/html', body: '<h1>Bad Gateway</h1><img src=x onerror=alert(1)>' },
+      /<h1>Bad Gateway/,
+    ],
+    [
+      { status: 200, contentType: 'application/json', body: '{"status":"success","data":{"name":[1,' },
+      /cut off or is not JSON/,
+    ],
   ];
 
   for (const [response, text] of cases) {
@@ -34,7 +45,7 @@ async function statuses({ browser, site }) {
     await tab.page.getByText('Try again').click();
     await until('the graph is there', async () => (await tab.page.locator('.canvas').count()) === 1);
     assert.equal(await tab.page.locator('.notice.bad').count(), 0);
-    tab.complaints = tab.complaints.filter((c) => !c.startsWith('error: Failed to load resource'));
+    tab.complaints = tab.complaints.filter(c => !c.startsWith('error: Failed to load resource'));
     await tab.close();
   }
 }
@@ -46,7 +57,7 @@ async function retryAfter({ browser, site }) {
   await tab.go(path);
   assert.match(await tab.text('.notice.bad'), /too much memory is in use \(trying again in 1 s\)/);
   await until('it tries again by itself', async () => (await tab.page.locator('.canvas').count()) === 1);
-  tab.complaints = tab.complaints.filter((c) => !c.includes('429'));
+  tab.complaints = tab.complaints.filter(c => !c.includes('429'));
   await tab.close();
 }
 
@@ -55,8 +66,10 @@ async function cancel({ browser, site }) {
   const tab = await Tab.open(browser, site);
   // Deciding these takes seconds for the functions of the large profile, but for none of them more steps than one may take.
   const slow = `?query=profile{job="big"}&from=${bigAt}&to=${bigAt}&chart=off${`&focus=${encodeURIComponent('(.?){15}x')}`.repeat(8)}`;
-  const running = async () => (await site.api('status/queries')).filter((q) => q.id.startsWith('ui-') && q.path.endsWith('/query'));
-  const counted = async () => Number(/^everprof_http_cancelled_total (\d+)$/m.exec(await (await fetch(`${site.url}metrics`)).text())?.[1] ?? 0);
+  const running = async () =>
+    (await site.api('status/queries')).filter(q => q.id.startsWith('ui-') && q.path.endsWith('/query'));
+  const counted = async () =>
+    Number(/^everprof_http_cancelled_total (\d+)$/m.exec(await (await fetch(`${site.url}metrics`)).text())?.[1] ?? 0);
   const before = await counted();
 
   await tab.page.goto(site.url + slow);
@@ -82,7 +95,7 @@ async function serverGone({ browser, site }) {
   await site.start();
   await until('the page comes back', async () => (await tab.page.locator('.notice.bad').count()) === 0);
   await tab.settled();
-  tab.complaints = tab.complaints.filter((c) => !c.includes('ERR_CONNECTION_REFUSED'));
+  tab.complaints = tab.complaints.filter(c => !c.includes('ERR_CONNECTION_REFUSED'));
   await tab.close();
 }
 
@@ -101,7 +114,7 @@ async function sharedFailures({ browser, site }) {
   await tab.param('query', 'profile');
   assert.equal(await tab.page.locator('.notice.bad').count(), 0);
 
-  await tab.page.route(/api\/v1/, (route) => route.abort());
+  await tab.page.route(/api\/v1/, route => route.abort());
   await tab.page.getByRole('button', { name: 'Reload' }).click();
   await until('the page says so', async () => (await tab.page.locator('.notice.bad').count()) > 0);
   await tab.settled();
@@ -112,7 +125,7 @@ async function sharedFailures({ browser, site }) {
   await tab.page.getByText('Try again').click();
   await until('the page comes back', async () => (await tab.page.locator('.notice.bad').count()) === 0);
   await tab.settled();
-  tab.complaints = tab.complaints.filter((c) => !c.startsWith('error: Failed to load resource'));
+  tab.complaints = tab.complaints.filter(c => !c.startsWith('error: Failed to load resource'));
   await tab.close();
 }
 
@@ -120,7 +133,10 @@ async function sharedFailures({ browser, site }) {
 async function times({ browser, site }) {
   const at = first - 365 * 86400e3;
 
-  for (const [zone, want] of [['America/New_York', '2025-11-20 22:36:41'], ['UTC', '2025-11-21 03:36:41']]) {
+  for (const [zone, want] of [
+    ['America/New_York', '2025-11-20 22:36:41'],
+    ['UTC', '2025-11-21 03:36:41'],
+  ]) {
     const tab = await Tab.open(browser, site, { timezoneId: zone });
     await tab.go(`?query=profile&chart=off&time=${at}`);
     const text = await tab.text('.empty');
@@ -135,13 +151,16 @@ async function progress({ browser, site }) {
   let release;
   let id = '';
 
-  await tab.page.route(/report=flamegraph/, async (route) => {
+  await tab.page.route(/report=flamegraph/, async route => {
     id = route.request().headers()['x-everprof-query'];
-    await new Promise((done) => (release = done));
+    await new Promise(done => (release = done));
     await route.continue();
   });
-  await tab.page.route(/status\/queries/, (route) =>
-    route.fulfill({ contentType: 'application/json', body: JSON.stringify({ status: 'success', data: [{ id, done: 4120, profiles: 10010 }] }) }),
+  await tab.page.route(/status\/queries/, route =>
+    route.fulfill({
+      contentType: 'application/json',
+      body: JSON.stringify({ status: 'success', data: [{ id, done: 4120, profiles: 10010 }] }),
+    }),
   );
   await tab.page.goto(site.url + path);
   await until('the progress is shown', async () => /4120 of 10010 profiles/.test(await tab.text('.progress')));
@@ -156,8 +175,8 @@ async function cancelAndRetry({ browser, site }) {
   const tab = await Tab.open(browser, site);
   let release;
 
-  await tab.page.route(/report=flamegraph/, async (route) => {
-    await new Promise((done) => (release = done));
+  await tab.page.route(/report=flamegraph/, async route => {
+    await new Promise(done => (release = done));
     await route.continue().catch(() => undefined);
   });
   await tab.page.goto(site.url + path);
@@ -171,17 +190,38 @@ async function cancelAndRetry({ browser, site }) {
 }
 
 async function hostile({ browser, site }) {
-  const names = ['<img src=x onerror=alert(1)>', '"\'`', '\u202edlrow', '__proto__', 'constructor', 'x'.repeat(10000), '\ud800', ''];
+  const names = [
+    '<img src=x onerror=alert(1)>',
+    '"\'`',
+    '\u202edlrow',
+    '__proto__',
+    'constructor',
+    'x'.repeat(10000),
+    '\ud800',
+    '',
+  ];
   const count = names.length + 1;
   const data = {
-    sample_type: '<b>', unit: '<i>', total: 2 ** 62, strings: ['', ...names],
-    name: [1, ...names.map((_, i) => i + 1)], file: Array(count).fill(1), binary: Array(count).fill(4),
-    parent: [-1, ...names.map((_, i) => (i % 2 ? i : 0))], inlined: Array(count).fill(0),
-    self: Array(count).fill(1), total_of: names.map((_, i) => 2 ** 62 - i).concat(-5), left_out: { nodes: 0, weight: 0 },
+    sample_type: '<b>',
+    unit: '<i>',
+    total: 2 ** 62,
+    strings: ['', ...names],
+    name: [1, ...names.map((_, i) => i + 1)],
+    file: Array(count).fill(1),
+    binary: Array(count).fill(4),
+    parent: [-1, ...names.map((_, i) => (i % 2 ? i : 0))],
+    inlined: Array(count).fill(0),
+    self: Array(count).fill(1),
+    total_of: names.map((_, i) => 2 ** 62 - i).concat(-5),
+    left_out: { nodes: 0, weight: 0 },
   };
   const tab = await Tab.open(browser, site);
 
-  await answer(tab, 9, { status: 200, contentType: 'application/json', body: JSON.stringify({ status: 'success', data, warnings: ['<script>alert(2)</script>'] }) });
+  await answer(tab, 9, {
+    status: 200,
+    contentType: 'application/json',
+    body: JSON.stringify({ status: 'success', data, warnings: ['<script>alert(2)</script>'] }),
+  });
   await tab.go(`${path}&find=${encodeURIComponent('<img')}&focus=${encodeURIComponent('<svg onload=alert(3)>')}`);
   assert.equal(await tab.text('.notice.warn'), '<script>alert(2)</script>');
   assert.equal(await tab.text('.chip-text'), 'focus <svg onload=alert(3)>');
@@ -196,14 +236,28 @@ async function hostile({ browser, site }) {
 async function reordered({ browser, site }) {
   const name = 'a\u202eevil';
   const data = {
-    sample_type: 'cpu', unit: 'count', total: 3, strings: ['', 'total', name], name: [1, 2], file: [0, 0], binary: [0, 0],
-    parent: [-1, 0], inlined: [0, 0], self: [0, 3], total_of: [3, 3], left_out: { nodes: 0, weight: 0 },
+    sample_type: 'cpu',
+    unit: 'count',
+    total: 3,
+    strings: ['', 'total', name],
+    name: [1, 2],
+    file: [0, 0],
+    binary: [0, 0],
+    parent: [-1, 0],
+    inlined: [0, 0],
+    self: [0, 3],
+    total_of: [3, 3],
+    left_out: { nodes: 0, weight: 0 },
   };
   const tab = await Tab.open(browser, site);
   let asked = '';
 
-  await answer(tab, 9, { status: 200, contentType: 'application/json', body: JSON.stringify({ status: 'success', data }) });
-  tab.page.on('request', (r) => (asked = r.url().includes('report=flamegraph') ? r.url() : asked));
+  await answer(tab, 9, {
+    status: 200,
+    contentType: 'application/json',
+    body: JSON.stringify({ status: 'success', data }),
+  });
+  tab.page.on('request', r => (asked = r.url().includes('report=flamegraph') ? r.url() : asked));
   await tab.go(`${path}&chart=off`);
   await tab.clickFlame(1, 0.5);
   assert.match(await tab.text('.detail'), /^a\\u202eevil /);

@@ -15,7 +15,15 @@ async function open({ browser, site }, path, options = {}) {
 }
 
 function flame(site, params) {
-  return site.api('query', { mode: 'merge', query: 'profile{job!="big"}', from: first, to: last, report: 'flamegraph', max_nodes: 50000, ...params });
+  return site.api('query', {
+    mode: 'merge',
+    query: 'profile{job!="big"}',
+    from: first,
+    to: last,
+    report: 'flamegraph',
+    max_nodes: 50000,
+    ...params,
+  });
 }
 
 /** The names of the boxes of a row, from left to right, as the pointer finds them. */
@@ -34,8 +42,8 @@ async function rowNames(tab, row) {
 async function order(context) {
   const tab = await open(context, cpu);
   const a = await flame(context.site, {});
-  const children = a.name.map((_, i) => i).filter((i) => a.parent[i] === 0);
-  const name = (i) => a.strings[a.name[i]];
+  const children = a.name.map((_, i) => i).filter(i => a.parent[i] === 0);
+  const name = i => a.strings[a.name[i]];
   const byValue = [...children].sort((x, y) => a.total_of[y] - a.total_of[x]).map(name);
 
   assert.deepEqual((await rowNames(tab, 1)).slice(0, 3), byValue.slice(0, 3));
@@ -43,8 +51,8 @@ async function order(context) {
   await tab.picture('options');
   await tab.page.getByLabel('Order').selectOption('name');
   await tab.param('order', 'name');
-  const wide = children.filter((i) => a.total_of[i] > a.total / 100).map(name);
-  const shown = (await rowNames(tab, 1)).filter((n) => wide.includes(n));
+  const wide = children.filter(i => a.total_of[i] > a.total / 100).map(name);
+  const shown = (await rowNames(tab, 1)).filter(n => wide.includes(n));
   assert.deepEqual(shown, [...shown].sort());
   await tab.page.getByLabel('Colour').selectOption('self');
   await tab.param('color', 'self');
@@ -55,7 +63,10 @@ async function order(context) {
 async function groups(context) {
   const tab = await open(context, cpu);
   const a = await flame(context.site, { group_by: 'job' });
-  const wanted = a.name.map((_, i) => i).filter((i) => a.parent[i] === 0).map((i) => a.strings[a.name[i]]);
+  const wanted = a.name
+    .map((_, i) => i)
+    .filter(i => a.parent[i] === 0)
+    .map(i => a.strings[a.name[i]]);
 
   await tab.page.getByRole('button', { name: 'Options' }).click();
   await tab.page.getByLabel(/^Group by/).selectOption('job');
@@ -63,16 +74,20 @@ async function groups(context) {
   await tab.page.getByRole('dialog').getByLabel('Close').click();
   assert.deepEqual((await rowNames(tab, 1)).sort(), wanted.sort());
   // What each costs, as numbers.
-  const rows = await tab.page.locator('.groups tbody tr').evaluateAll((all) => all.map((r) => [...r.children].map((c) => c.textContent)));
-  assert.deepEqual(rows.map((r) => r[0]).sort(), wanted.sort());
+  const rows = await tab.page
+    .locator('.groups tbody tr')
+    .evaluateAll(all => all.map(r => [...r.children].map(c => c.textContent)));
+  assert.deepEqual(rows.map(r => r[0]).sort(), wanted.sort());
   await tab.picture('groups');
   // With a filter, the share of each group's own total, which is another order.
   await tab.go(`${cpu}&group_by=job&focus=runtime`);
   await until('there are shares of the whole', async () => (await tab.page.locator('.groups thead th').count()) === 4);
   const left = await flame(context.site, { group_by: 'job', focus: 'runtime' });
-  for (const [name, , , own] of await tab.page.locator('.groups tbody tr').evaluateAll((all) => all.map((r) => [...r.children].map((c) => c.textContent)))) {
-    const of = (f) => f.total_of[f.name.findIndex((n, i) => f.parent[i] === 0 && f.strings[n] === name)];
-    assert.ok(Math.abs(parseFloat(own) - 100 * of(left) / of(a)) < 0.06, `${name}: ${own}, ${of(left)} of ${of(a)}`);
+  for (const [name, , , own] of await tab.page
+    .locator('.groups tbody tr')
+    .evaluateAll(all => all.map(r => [...r.children].map(c => c.textContent)))) {
+    const of = f => f.total_of[f.name.findIndex((n, i) => f.parent[i] === 0 && f.strings[n] === name)];
+    assert.ok(Math.abs(parseFloat(own) - (100 * of(left)) / of(a)) < 0.06, `${name}: ${own}, ${of(left)} of ${of(a)}`);
   }
   await tab.go(`${cpu}&group_by=job`);
   await tab.page.locator('.groups').getByRole('button', { name: rows[0][0] }).click();
@@ -83,14 +98,20 @@ async function groups(context) {
 
 async function recursion(context) {
   const tab = await open(context, `${cpu}&find=pdqsort`);
-  const top = async (params) => (await flame(context.site, params)).total_of[0];
+  const top = async params => (await flame(context.site, params)).total_of[0];
   const share = (100 * (await top({ focus: 'pdqsort' }))) / (await top({}));
 
   // The function calls itself: each stack counts once.
   const nested = await flame(context.site, { focus: 'pdqsort' });
-  const added = nested.name.reduce((sum, n, i) => sum + (nested.strings[n].includes('pdqsort') ? nested.total_of[i] : 0), 0);
+  const added = nested.name.reduce(
+    (sum, n, i) => sum + (nested.strings[n].includes('pdqsort') ? nested.total_of[i] : 0),
+    0,
+  );
   assert.ok(added > nested.total_of[0], 'these stacks are recursive');
-  assert.ok((await tab.text('.flame-head')).includes(` ${share.toFixed(2)}% of the total`), await tab.text('.flame-head'));
+  assert.ok(
+    (await tab.text('.flame-head')).includes(` ${share.toFixed(2)}% of the total`),
+    await tab.text('.flame-head'),
+  );
   const boxes = (await flame(context.site, {})).name.length;
   const direct = (await flame(context.site, { recursion: 'direct' })).name.length;
   assert.ok(direct < boxes, `${direct} of ${boxes} boxes`);
@@ -116,22 +137,28 @@ async function manyBoxes(context) {
   assert.match(await tab.text('.flame-head'), new RegExp(`${cut.left_out.nodes} smaller boxes are in \\(other\\)`));
   const drawn = await tab.page.evaluate(() => window.everprofDrawn);
   // A row costs at most two steps per pixel, however many boxes it has.
-  assert.ok(drawn.boxes + drawn.runs <= 2 * 1400 * 60 && drawn.boxes + drawn.runs < cut.name.length, JSON.stringify(drawn));
+  assert.ok(
+    drawn.boxes + drawn.runs <= 2 * 1400 * 60 && drawn.boxes + drawn.runs < cut.name.length,
+    JSON.stringify(drawn),
+  );
   assert.ok(drawn.fills <= 27, `${drawn.fills} fills`);
   await tab.picture('many-boxes');
   // Boxes too small to be seen are found, and marked.
-  const small = cut.name.reduce((best, n, i) => (cut.total_of[i] < cut.total_of[best] && cut.strings[n].startsWith('example') ? i : best), 1);
+  const small = cut.name.reduce(
+    (best, n, i) => (cut.total_of[i] < cut.total_of[best] && cut.strings[n].startsWith('example') ? i : best),
+    1,
+  );
   const name = cut.strings[cut.name[small]];
   const before = await tab.still();
   await tab.page.getByLabel('Find functions').fill(name);
   await tab.param('find', name);
-  const found = cut.name.filter((n) => cut.strings[n].toLowerCase().includes(name.toLowerCase())).length;
+  const found = cut.name.filter(n => cut.strings[n].toLowerCase().includes(name.toLowerCase())).length;
   assert.match(await tab.text('.flame-head'), new RegExp(` ${found} boxes match`));
   assert.ok(!before.equals(await tab.still()));
   await tab.page.getByLabel('Find functions').fill('');
   await tab.param('find', null);
   // (other) opens: what is in it is asked for.
-  const other = cut.name.findIndex((n) => cut.strings[n] === '(other)');
+  const other = cut.name.findIndex(n => cut.strings[n] === '(other)');
   const path = [];
   for (let i = cut.parent[other]; i > 0; i = cut.parent[i]) path.unshift(cut.strings[cut.name[i]]);
   await tab.page.locator('.flame-tree').focus();
@@ -181,15 +208,24 @@ async function panning(context) {
 /** What does not fit has a map; a click on it moves the graph there. */
 async function graphMap(tab) {
   const map = tab.page.locator('.graph-map');
-  const scrolled = () => tab.page.locator('.graph').evaluate((e) => [e.scrollLeft, e.scrollTop, e.scrollWidth - e.clientWidth, e.scrollHeight - e.clientHeight]);
+  const scrolled = () =>
+    tab.page
+      .locator('.graph')
+      .evaluate(e => [e.scrollLeft, e.scrollTop, e.scrollWidth - e.clientWidth, e.scrollHeight - e.clientHeight]);
 
   assert.equal(await map.count(), 0, 'everything fits');
   for (let i = 0; i < 4; i++) await tab.page.getByRole('button', { name: 'Larger' }).click();
   const { width, height } = await map.boundingBox();
   await map.click({ position: { x: width - 2, y: height - 2 } });
-  await until('the graph is at its end', async () => { const [x, y, mostX, mostY] = await scrolled(); return Math.abs(x - mostX) < 2 && Math.abs(y - mostY) < 2; });
+  await until('the graph is at its end', async () => {
+    const [x, y, mostX, mostY] = await scrolled();
+    return Math.abs(x - mostX) < 2 && Math.abs(y - mostY) < 2;
+  });
   await map.click({ position: { x: 2, y: 2 } });
-  await until('the graph is at its begin', async () => { const [x, y] = await scrolled(); return x === 0 && y === 0; });
+  await until('the graph is at its begin', async () => {
+    const [x, y] = await scrolled();
+    return x === 0 && y === 0;
+  });
   await tab.picture('callgraph-map');
   await tab.page.getByRole('button', { name: 'Fit' }).click();
   await until('everything fits again', async () => (await map.count()) === 0);
@@ -197,7 +233,13 @@ async function graphMap(tab) {
 
 async function callGraph(context) {
   const tab = await open(context, `${cpu}&view=graph`);
-  const graph = await context.site.api('query', { mode: 'merge', query: 'profile{job!="big"}', from: first, to: last, report: 'graph' });
+  const graph = await context.site.api('query', {
+    mode: 'merge',
+    query: 'profile{job!="big"}',
+    from: first,
+    to: last,
+    report: 'graph',
+  });
 
   assert.equal(await tab.page.locator('.graph .box').count(), graph.nodes.length);
   assert.equal(await tab.page.locator('.graph .arrow').count(), graph.edges.length);
@@ -210,14 +252,26 @@ async function callGraph(context) {
   await tab.page.locator('.callgraph').getByRole('button', { name: 'focus', exact: true }).click();
   await until('focus is in the URL', () => tab.params().get('focus'));
   await tab.settled();
-  const focused = await context.site.api('query', { mode: 'merge', query: 'profile{job!="big"}', from: first, to: last, report: 'graph', focus: tab.params().get('focus') });
+  const focused = await context.site.api('query', {
+    mode: 'merge',
+    query: 'profile{job!="big"}',
+    from: first,
+    to: last,
+    report: 'graph',
+    focus: tab.params().get('focus'),
+  });
   assert.equal(await tab.page.locator('.graph .box').count(), focused.nodes.length);
   await tab.ends();
 }
 
 async function texts(context) {
   const tab = await open(context, `${cpu}&view=text`);
-  const api = async (report) => (await fetch(`${context.site.url}api/v1/query?mode=merge&query=${encodeURIComponent('profile{job!="big"}')}&from=${first}&to=${last}&report=${report}`)).text();
+  const api = async report =>
+    (
+      await fetch(
+        `${context.site.url}api/v1/query?mode=merge&query=${encodeURIComponent('profile{job!="big"}')}&from=${first}&to=${last}&report=${report}`,
+      )
+    ).text();
 
   assert.equal(await tab.page.locator('.text pre').textContent(), await api('tree'));
   await tab.page.getByRole('button', { name: 'every sample' }).click();

@@ -13,13 +13,19 @@ const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 async function targets({ browser, site }) {
   const tab = await Tab.open(browser, site);
 
-  await until('the targets were tried', async () => (await site.api('targets')).activeTargets.filter((t) => t.health === 'down').length === 7);
+  await until(
+    'the targets were tried',
+    async () => (await site.api('targets')).activeTargets.filter(t => t.health === 'down').length === 7,
+  );
   await tab.go('targets');
   // Service discoveries that fail come first.
   await until('the discovery has failed', async () => (await site.api('targets')).discoveries[0].health === 'down');
   await tab.page.getByRole('button', { name: 'Refresh' }).click();
   await tab.page.getByRole('heading', { name: 'Failing service discoveries' }).waitFor();
-  assert.match(await tab.text('section tbody tr'), /^lost\s*http_sd_configs, line \d+\s*http:\/\/127\.0\.0\.1:1\/targets.*connect.*0$/i);
+  assert.match(
+    await tab.text('section tbody tr'),
+    /^lost\s*http_sd_configs, line \d+\s*http:\/\/127\.0\.0\.1:1\/targets.*connect.*0$/i,
+  );
   await tab.page.getByText('1 service discovery').click();
   assert.match(await tab.text('.targets > details tbody tr'), /^lost\s*http_sd_configs, line \d+\s*fails\s*0$/);
   await tab.page.getByText('1 service discovery').click();
@@ -34,7 +40,7 @@ async function targets({ browser, site }) {
   await tab.page.getByText('Cost by type').first().click();
   await tab.picture('targets');
   // It is due once a day, which may be now.
-  const { health } = (await site.api('targets')).activeTargets.find((t) => t.labels.job === 'live');
+  const { health } = (await site.api('targets')).activeTargets.find(t => t.labels.job === 'live');
   await tab.page.getByRole('button', { name: health === 'unknown' ? '1 not scraped yet' : '1 up' }).click();
   await tab.param('health', health);
   assert.match(await tab.text('h2'), health === 'unknown' ? /^live 0 of 1 up/ : /^live 1 of 1 up/);
@@ -54,7 +60,9 @@ async function profileNow({ browser, site, program }) {
   await tab.settled();
   assert.equal(program.requests, before + 1);
   const query = tab.params().get('query');
-  const times = (await site.api('query_range', { query, from: tab.params().get('from'), to: tab.params().get('to') }))[0].timestamps;
+  const times = (
+    await site.api('query_range', { query, from: tab.params().get('from'), to: tab.params().get('to') })
+  )[0].timestamps;
   assert.ok(times.includes(Number(tab.params().get('time'))), `${times} has the new profile`);
   assert.match(query, /^heap\{.*job="live"/);
   assert.match(await tab.text('.origin'), /^profile of/);
@@ -68,7 +76,7 @@ async function profileNow({ browser, site, program }) {
   await until('the error is shown', async () => (await down.page.locator('.failure').count()) === 1);
   assert.match(await down.text('.failure'), /127\.0\.0\.1 port 1.*connect/i);
   assert.equal(await width(), narrow, 'the error has a row of its own');
-  down.complaints = down.complaints.filter((c) => !c.includes('503'));
+  down.complaints = down.complaints.filter(c => !c.includes('503'));
   await down.close();
 }
 
@@ -92,7 +100,10 @@ async function reloadFails({ browser, site }) {
 
 /** Zoom of the browser and screens with small pixels: the flame graph is as sharp as the text. */
 async function scales({ browser, site }) {
-  for (const [name, options] of [['zoomed', { viewport: { width: 700, height: 450 }, deviceScaleFactor: 2 }], ['dense', { deviceScaleFactor: 2 }]]) {
+  for (const [name, options] of [
+    ['zoomed', { viewport: { width: 700, height: 450 }, deviceScaleFactor: 2 }],
+    ['dense', { deviceScaleFactor: 2 }],
+  ]) {
     const tab = await Tab.open(browser, site, options);
     // Without the chart: Chromium does not always draw the same letter in uPlot's axes on such screens.
     await tab.go(`?query=profile{job!="big"}&from=${first}&to=${last}&chart=off`);
@@ -101,7 +112,9 @@ async function scales({ browser, site }) {
       return [c.getBoundingClientRect().width, c.width];
     });
     assert.ok(Math.abs(pixels - 2 * shown) <= 2, `${pixels} pixels for ${shown}`);
-    const wide = await tab.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    const wide = await tab.page.evaluate(
+      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    );
     assert.ok(wide <= 0, `${name}: ${wide} pixels wider than the screen`);
     await tab.picture(name);
     await tab.ends();
@@ -138,10 +151,16 @@ async function navigation({ browser, site }) {
 async function violations(tab) {
   const session = await tab.page.context().newCDPSession(tab.page);
   const { frameTree } = await session.send('Page.getFrameTree');
-  const { executionContextId } = await session.send('Page.createIsolatedWorld', { frameId: frameTree.frame.id, worldName: 'axe' });
-  const run = async (expression) => {
+  const { executionContextId } = await session.send('Page.createIsolatedWorld', {
+    frameId: frameTree.frame.id,
+    worldName: 'axe',
+  });
+  const run = async expression => {
     const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
-      expression, contextId: executionContextId, awaitPromise: true, returnByValue: true,
+      expression,
+      contextId: executionContextId,
+      awaitPromise: true,
+      returnByValue: true,
     });
     if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
     return result.value;
@@ -156,8 +175,18 @@ async function looks({ browser, site }) {
     table: `?query=heap&from=${first}&to=${last}&view=table`,
     compare: `compare?query_b=profile&from_b=${first + 400000}&to_b=${last}`,
     changes: `compare?query_b=profile&from_b=${first + 400000}&to_b=${last}&view=table`,
-    ...Object.fromEntries(['points', 'rows', 'weights', 'history'].map((c) => [`chart-${c}`, `?query=profile&from=${first}&to=${last}&chart=${c}&view=text`])),
-    ...Object.fromEntries(['invert', 'sandwich', 'source', 'graph', 'flame,table'].map((v) => [`view-${v}`, `?query=profile&from=${first}&to=${last}&chart=off&view=${v}&fn=main.words`])),
+    ...Object.fromEntries(
+      ['points', 'rows', 'weights', 'history'].map(c => [
+        `chart-${c}`,
+        `?query=profile&from=${first}&to=${last}&chart=${c}&view=text`,
+      ]),
+    ),
+    ...Object.fromEntries(
+      ['invert', 'sandwich', 'source', 'graph', 'flame,table'].map(v => [
+        `view-${v}`,
+        `?query=profile&from=${first}&to=${last}&chart=off&view=${v}&fn=main.words`,
+      ]),
+    ),
     choose: `?query=profile&from=${first}&to=${last}&chart=off&view=sandwich`,
     nothing: '?query=profile&from=now-5m&chart=off',
     targets: 'targets',
@@ -175,10 +204,16 @@ async function looks({ browser, site }) {
     for (const [name, path] of Object.entries(paths)) {
       await tab.go(path);
       assert.deepEqual(await violations(tab), [], `${name}, ${mode}`);
-      const wide = await tab.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      const wide = await tab.page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      );
       assert.ok(wide <= 0, `${name}, ${mode}: ${wide} pixels wider than the screen`);
       await tab.picture(`${name}-${mode}`);
-      tab.complaints = tab.complaints.filter((c) => !(name === 'mistake' && c.includes('400 (Bad Request)')) && !(name === 'nothing' && c.includes('404 (Not Found)')));
+      tab.complaints = tab.complaints.filter(
+        c =>
+          !(name === 'mistake' && c.includes('400 (Bad Request)')) &&
+          !(name === 'nothing' && c.includes('404 (Not Found)')),
+      );
     }
     await tab.close();
   }
@@ -219,19 +254,39 @@ async function focusOrder({ browser, site }) {
     await tab.page.keyboard.press('Tab');
     const label = await tab.page.evaluate(() => {
       const e = document.activeElement;
-      return e === document.body || !e ? '' : `${e.tagName.toLowerCase()} ${e.getAttribute('aria-label') ?? e.textContent.trim()}`;
+      return e === document.body || !e
+        ? ''
+        : `${e.tagName.toLowerCase()} ${e.getAttribute('aria-label') ?? e.textContent.trim()}`;
     });
     if (!label) break;
     order.push(label);
   }
   await tab.record('focus-order.txt', `${order.join('\n')}\n`);
   const expected = [
-    'a Explore', 'a Status', 'select Profile type', 'input Selector', 'select Time range', 'select Group series by', 'button Lines', 'button The profile after',
-    'input Find functions', 'button Flame graph', 'select Second view, beside the first', 'button Options', 'button Export', /^div Flame graph, \d+ boxes/,
+    'a Explore',
+    'a Status',
+    'select Profile type',
+    'input Selector',
+    'select Time range',
+    'select Group series by',
+    'button Lines',
+    'button The profile after',
+    'input Find functions',
+    'button Flame graph',
+    'select Second view, beside the first',
+    'button Options',
+    'button Export',
+    /^div Flame graph, \d+ boxes/,
   ];
-  const places = expected.map((want) => order.findIndex((label) => (want instanceof RegExp ? want.test(label) : label === want)));
+  const places = expected.map(want =>
+    order.findIndex(label => (want instanceof RegExp ? want.test(label) : label === want)),
+  );
   assert.ok(!places.includes(-1), `${expected[places.indexOf(-1)]} is not among: ${order.join(', ')}`);
-  assert.deepEqual(places, [...places].sort((a, b) => a - b), order.join(', '));
+  assert.deepEqual(
+    places,
+    [...places].sort((a, b) => a - b),
+    order.join(', '),
+  );
   assert.equal(new Set(order).size, order.length, order.join(', '));
   await tab.close();
 }
@@ -266,7 +321,9 @@ async function keyboard({ browser, site }) {
 /** Press Tab until an element has the focus, unless it has it already; fails if there is none. */
 async function tabTo(tab, name) {
   for (let i = 0; i < 60; i++) {
-    const label = await tab.page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent ?? '');
+    const label = await tab.page.evaluate(
+      () => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent ?? '',
+    );
     if (name.test(label)) return;
     await tab.page.keyboard.press('Tab');
   }
@@ -312,7 +369,7 @@ async function budget({ browser, site }) {
   const requests = new Set();
   let size = 0;
 
-  tab.page.on('response', (r) => {
+  tab.page.on('response', r => {
     const { pathname } = new URL(r.url());
     if (!pathname.startsWith('/api/')) requests.add(pathname);
     if (/\.(js|css)$/.test(pathname)) size += Number(r.headers()['content-length']);
@@ -323,9 +380,9 @@ async function budget({ browser, site }) {
   const page = await fetch(site.url);
   assert.match(page.headers.get('content-security-policy'), /default-src 'none'.*trusted-types 'none'/);
   assert.equal(page.headers.get('cache-control'), 'no-cache');
-  const script = [...requests].find((r) => r.endsWith('.js'));
+  const script = [...requests].find(r => r.endsWith('.js'));
   let gzip = 0;
-  for (const path of [...requests].filter((r) => /\.(js|css)$/.test(r))) {
+  for (const path of [...requests].filter(r => /\.(js|css)$/.test(r))) {
     const answer = await fetch(site.url + path.slice(1), { headers: { 'Accept-Encoding': 'gzip' } });
     assert.equal(answer.headers.get('content-encoding'), 'gzip');
     gzip += Number(answer.headers.get('content-length'));
@@ -343,7 +400,7 @@ async function budget({ browser, site }) {
 /** Pages that the server renders have the navigation of the UI. */
 async function plainPages({ browser, site }) {
   const tab = await Tab.open(browser, site);
-  const links = () => tab.page.locator('header a').evaluateAll((all) => all.map((a) => [a.innerText, a.pathname]));
+  const links = () => tab.page.locator('header a').evaluateAll(all => all.map(a => [a.innerText, a.pathname]));
 
   await tab.go('status');
   const ofUi = await links();
@@ -369,8 +426,17 @@ async function print({ browser, site }) {
   await tab.go(`?query=profile{job="prometheus"}&from=${first}&to=${last}`);
   await tab.page.emulateMedia({ media: 'print' });
   for (const role of ['button', 'tab', 'link', 'searchbox'])
-    assert.deepEqual(await tab.page.getByRole(role).filter({ visible: true }).allInnerTexts().then((all) => all.filter((t) => !t.includes('prometheus'))), [], role);
-  for (const place of ['.chart .u-over', '.canvas canvas', '.flame-head b', '.legend', '.origin']) assert.ok(await tab.page.locator(place).first().isVisible(), place);
+    assert.deepEqual(
+      await tab.page
+        .getByRole(role)
+        .filter({ visible: true })
+        .allInnerTexts()
+        .then(all => all.filter(t => !t.includes('prometheus'))),
+      [],
+      role,
+    );
+  for (const place of ['.chart .u-over', '.canvas canvas', '.flame-head b', '.legend', '.origin'])
+    assert.ok(await tab.page.locator(place).first().isVisible(), place);
   assert.equal(await tab.page.getByLabel('Selector', { exact: true }).inputValue(), 'profile{job="prometheus"}');
   assert.ok(await tab.page.getByLabel('Selector', { exact: true }).isVisible());
   assert.ok(await tab.page.getByLabel('Time range').isVisible());

@@ -27,7 +27,10 @@ function fill(site, job, version, from, to) {
   mkdirSync(folder);
   for (let m = from; m < to; m++) {
     const file = files[choice(job, m, files.length)];
-    copyFileSync(join(site.folder, 'real', job, 'profile', file), join(folder, `${begin + m * 60000 + job.length * 1000}.pb.gz`));
+    copyFileSync(
+      join(site.folder, 'real', job, 'profile', file),
+      join(folder, `${begin + m * 60000 + job.length * 1000}.pb.gz`),
+    );
   }
   site.importProfiles(folder, `--labels=profile{job="${job}",instance="${job}-1",version="${version}"}`);
 }

@@ -13,7 +13,7 @@ bearer_tokens:
 - {name: ci, token: 0123456789abcdef}
 `;
 
-const quiet = (tab) => (tab.complaints = tab.complaints.filter((c) => !c.includes('401 (Unauthorized)')));
+const quiet = tab => (tab.complaints = tab.complaints.filter(c => !c.includes('401 (Unauthorized)')));
 
 async function open(browser, site, path) {
   const tab = await Tab.open(browser, site);
@@ -48,7 +48,9 @@ async function signIn({ browser }) {
   await tab.page.reload();
   await tab.settled();
   assert.equal(await tab.page.locator('.signin').count(), 0);
-  assert.ok(!(await tab.page.evaluate(() => JSON.stringify(localStorage) + JSON.stringify(sessionStorage))).includes('secret'));
+  assert.ok(
+    !(await tab.page.evaluate(() => JSON.stringify(localStorage) + JSON.stringify(sessionStorage))).includes('secret'),
+  );
   assert.ok(!site.log().includes('secret'));
   // A copied cookie is worth nothing after signing out.
   await tab.page.getByRole('button', { name: 'Sign out' }).click();

@@ -3,7 +3,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CompareAnswer, ComparedRow, ComparedValue } from '../../../web/ui/api/answer.ts';
-import { barAxis, barOf, changeText, comparedRows, comparedText, doubtText, partText, renamedByVersion, totalText, verdictText } from '../../../web/ui/model/compared.ts';
+import {
+  barAxis,
+  barOf,
+  changeText,
+  comparedRows,
+  comparedText,
+  doubtText,
+  partText,
+  renamedByVersion,
+  totalText,
+  verdictText,
+} from '../../../web/ui/model/compared.ts';
 import { withoutVersion } from '../../../web/ui/model/package.ts';
 
 function value(a: number, b: number, more: Partial<ComparedValue> = {}): ComparedValue {
@@ -15,8 +26,22 @@ function row(name: string, flat: ComparedValue): ComparedRow {
 }
 
 const answer: CompareAnswer = {
-  sample_type: 'cpu', unit: 'nanoseconds', kind: 'flow', by: 'share', alpha: 0.01, profiles: [1, 1], instances: [3, 3], buckets: [20, 20],
-  bucket_seconds: 30, few_buckets: false, bursty: false, drift: false, few_instances: false, tested: 2, few: 0, rows: [],
+  sample_type: 'cpu',
+  unit: 'nanoseconds',
+  kind: 'flow',
+  by: 'share',
+  alpha: 0.01,
+  profiles: [1, 1],
+  instances: [3, 3],
+  buckets: [20, 20],
+  bucket_seconds: 30,
+  few_buckets: false,
+  bursty: false,
+  drift: false,
+  few_instances: false,
+  tested: 2,
+  few: 0,
+  rows: [],
 };
 
 test('changes are percents of the base', () => {
@@ -31,12 +56,29 @@ test('changes are percents of the base', () => {
 });
 
 test('functions whose module has another version are found again', () => {
-  const rows = (names: [string, number, number][]): ComparedRow[] => names.map(([name, a, b]) => row(name, value(a, b)));
+  const rows = (names: [string, number, number][]): ComparedRow[] =>
+    names.map(([name, a, b]) => row(name, value(a, b)));
 
-  assert.equal(withoutVersion('github.com/nats-io/nats-server/v2/server.(*client).readLoop'), 'github.com/nats-io/nats-server/server.(*client).readLoop');
+  assert.equal(
+    withoutVersion('github.com/nats-io/nats-server/v2/server.(*client).readLoop'),
+    'github.com/nats-io/nats-server/server.(*client).readLoop',
+  );
   assert.equal(withoutVersion('f[x.io/a/v12.T,x.io/b/v3/c.U]'), 'f[x.io/a.T,x.io/b/c.U]');
-  for (const name of ['k8s.io/api/core/v1.F', 'x.io/v2ray/core.F', 'x.io/a/v2', 'com/example/v2/Foo.bar', '/v2/x']) assert.equal(withoutVersion(name), name);
-  assert.equal(renamedByVersion({ ...answer, rows: rows([['x.io/a.F', 1, 0], ['x.io/a/v2.F', 0, 1], ['x.io/a.G', 1, 0], ['x.io/b.F', 0, 1], ['x.io/c/v2.F', 1, 1]]) }), 1);
+  for (const name of ['k8s.io/api/core/v1.F', 'x.io/v2ray/core.F', 'x.io/a/v2', 'com/example/v2/Foo.bar', '/v2/x'])
+    assert.equal(withoutVersion(name), name);
+  assert.equal(
+    renamedByVersion({
+      ...answer,
+      rows: rows([
+        ['x.io/a.F', 1, 0],
+        ['x.io/a/v2.F', 0, 1],
+        ['x.io/a.G', 1, 0],
+        ['x.io/b.F', 0, 1],
+        ['x.io/c/v2.F', 1, 1],
+      ]),
+    }),
+    1,
+  );
 });
 
 test('bars are intervals around the change, in parts of the base', () => {
@@ -72,9 +114,18 @@ test('what is sure comes first, then what is tested', () => {
     row('empty', value(0, 0)),
   ];
 
-  assert.deepEqual(comparedRows(rows, '', false).map((r) => r.name), ['large', 'small', 'nearly', 'noise', 'untested']);
-  assert.deepEqual(comparedRows(rows, 'no', true).map((r) => r.name), ['noise']);
-  assert.equal(verdictText({ ...answer, rows }), '2 functions changed by more than noise: 2 by own values, 2 with callees.');
+  assert.deepEqual(
+    comparedRows(rows, '', false).map(r => r.name),
+    ['large', 'small', 'nearly', 'noise', 'untested'],
+  );
+  assert.deepEqual(
+    comparedRows(rows, 'no', true).map(r => r.name),
+    ['noise'],
+  );
+  assert.equal(
+    verdictText({ ...answer, rows }),
+    '2 functions changed by more than noise: 2 by own values, 2 with callees.',
+  );
   assert.equal(verdictText({ ...answer, rows: rows.slice(0, 3) }), 'No function changed by more than noise.');
 });
 
@@ -84,7 +135,10 @@ test('the total has a verdict, unless shares are compared or the ranges are too 
 
   assert.equal(totalText(answer), '');
   assert.equal(totalText({ ...by, total }), 'Total 0.142 cores → 0.16 cores, +13 % ± 7.0 %: more than noise.');
-  assert.equal(totalText({ ...by, total: { ...total, sure: false } }), 'Total 0.142 cores → 0.16 cores, +13 % ± 7.0 %: noise.');
+  assert.equal(
+    totalText({ ...by, total: { ...total, sure: false } }),
+    'Total 0.142 cores → 0.16 cores, +13 % ± 7.0 %: noise.',
+  );
   assert.equal(totalText({ ...by, total, few_buckets: true }), 'Total 0.142 cores → 0.16 cores, +13 % ± 7.0 %');
   assert.equal(verdictText({ ...by, few_buckets: true }), '');
 });

@@ -11,9 +11,9 @@ test('lines look different, and are solid as long as there are colours', () => {
     forgetStyles();
     const styles = lineStyles(titles.slice(0, n));
     assert.equal(new Set(styles).size, n);
-    if (n <= colorCount) assert.ok(styles.every((s) => s < colorCount));
+    if (n <= colorCount) assert.ok(styles.every(s => s < colorCount));
   }
-  assert.ok(lineStyles(titles).every((s) => s >= 0 && s < colorCount * dashes.length));
+  assert.ok(lineStyles(titles).every(s => s >= 0 && s < colorCount * dashes.length));
 });
 
 test('a line looks the same, whatever is beside it', () => {
@@ -29,6 +29,7 @@ test('a line looks the same, whatever is beside it', () => {
 test('points have colours alone', () => {
   forgetStyles();
   const styles = lineStyles(titles.slice(0, 20));
-  for (let i = 0; i < 20; i++) assert.deepEqual(lineStyles([titles[i] as string], 1), [(styles[i] as number) % colorCount]);
+  for (let i = 0; i < 20; i++)
+    assert.deepEqual(lineStyles([titles[i] as string], 1), [(styles[i] as number) % colorCount]);
   assert.equal(new Set(lineStyles(titles.slice(0, 8), 1)).size, 8);
 });

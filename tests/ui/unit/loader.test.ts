@@ -9,10 +9,10 @@ import { Loader } from '../../../web/ui/api/loader.ts';
 let asked: string[] = [];
 let answers = new Map<string, (r: Response) => void>();
 
-const requests = (...names: string[]): Request[] => names.map((name) => ({ key: name, path: name, params: [] }));
+const requests = (...names: string[]): Request[] => names.map(name => ({ key: name, path: name, params: [] }));
 
 /** Wait until promises that are settled have been handled. */
-const settle = (): Promise<void> => new Promise((done) => setImmediate(done));
+const settle = (): Promise<void> => new Promise(done => setImmediate(done));
 
 beforeEach(() => {
   asked = [];
@@ -50,13 +50,20 @@ test('a request that is cancelled makes room for the next one', async () => {
   loader.cancel('e');
   assert.deepEqual(asked.slice(5), ['/g']);
   await settle();
-  assert.deepEqual(['c', 'e', 'f'].map((key) => loader.get(key)?.problem?.message), ['cancelled', 'cancelled', 'cancelled']);
-  assert.deepEqual(['a', 'g'].map((key) => loader.get(key)?.loading), [true, true]);
+  assert.deepEqual(
+    ['c', 'e', 'f'].map(key => loader.get(key)?.problem?.message),
+    ['cancelled', 'cancelled', 'cancelled'],
+  );
+  assert.deepEqual(
+    ['a', 'g'].map(key => loader.get(key)?.loading),
+    [true, true],
+  );
 });
 
 test('a failure of several requests is shared, and has one text', async () => {
   const loader = new Loader(() => undefined);
-  const fail = (status: number, error: string): Response => new Response(JSON.stringify({ status: 'error', error }), { status });
+  const fail = (status: number, error: string): Response =>
+    new Response(JSON.stringify({ status: 'error', error }), { status });
 
   loader.want(requests('a', 'b', 'c', 'd'));
   answers.get('/a')?.(fail(400, 'bad selector'));
@@ -65,7 +72,10 @@ test('a failure of several requests is shared, and has one text', async () => {
   assert.deepEqual(loader.shared, []);
   answers.get('/b')?.(fail(400, 'bad selector'));
   await settle();
-  assert.deepEqual(loader.shared.map((p) => [p.status, p.message]), [[400, 'bad selector']]);
+  assert.deepEqual(
+    loader.shared.map(p => [p.status, p.message]),
+    [[400, 'bad selector']],
+  );
   loader.want(requests('b', 'c', 'd'));
   assert.deepEqual(loader.shared, [], 'nobody asks for a any more');
 });

@@ -8,7 +8,14 @@ import { fnv, packageOf, shortName } from '../../../web/ui/model/package.ts';
 import { search } from '../../../web/ui/model/search.ts';
 import { formatSelector, parseSelector, withMatcher, withoutMatcher } from '../../../web/ui/model/selector.ts';
 import { chartData, halvesOf, maxLines, unsureSteps } from '../../../web/ui/model/series.ts';
-import { formatTime, isRelative, parseDuration, parseTime, stepFor, withShownTimes } from '../../../web/ui/model/time.ts';
+import {
+  formatTime,
+  isRelative,
+  parseDuration,
+  parseTime,
+  stepFor,
+  withShownTimes,
+} from '../../../web/ui/model/time.ts';
 import { findHash, hashText, layout, nodeAt, pathTo } from '../../../web/ui/model/tree.ts';
 import { coveredText, formatChange, formatScaled, formatShare, formatValue } from '../../../web/ui/model/unit.ts';
 import { makeVisible, visible } from '../../../web/ui/model/visible.ts';
@@ -19,10 +26,21 @@ import { initial } from '../../../web/ui/state/state.ts';
 
 test('values are printed as pprof prints them', () => {
   const cases: [number, string, string][] = [
-    [0, 'bytes', '0'], [1, 'bytes', '1B'], [1024, 'bytes', '1kB'], [1536, 'bytes', '1.50kB'], [6941573, 'bytes', '6.62MB'],
-    [-1536, 'bytes', '-1.50kB'], [12, 'count', '12'], [1234567, 'count', '1234567'], [999, 'nanoseconds', '999ns'],
-    [1500, 'nanoseconds', '1.50us'], [1780000000, 'nanoseconds', '1.78s'], [3600e9, 'nanoseconds', '1hrs'], [5, 'seconds', '5s'],
-    [3, 'widgets', '3'], [2, 'kilobytes', '2kB'],
+    [0, 'bytes', '0'],
+    [1, 'bytes', '1B'],
+    [1024, 'bytes', '1kB'],
+    [1536, 'bytes', '1.50kB'],
+    [6941573, 'bytes', '6.62MB'],
+    [-1536, 'bytes', '-1.50kB'],
+    [12, 'count', '12'],
+    [1234567, 'count', '1234567'],
+    [999, 'nanoseconds', '999ns'],
+    [1500, 'nanoseconds', '1.50us'],
+    [1780000000, 'nanoseconds', '1.78s'],
+    [3600e9, 'nanoseconds', '1hrs'],
+    [5, 'seconds', '5s'],
+    [3, 'widgets', '3'],
+    [2, 'kilobytes', '2kB'],
   ];
 
   for (const [value, unit, want] of cases) assert.equal(formatValue(value, unit), want, `${value} ${unit}`);
@@ -40,8 +58,17 @@ test('rates are values in a second', () => {
 
 test('shares are printed as pprof prints them', () => {
   const cases: [number, number, string][] = [
-    [1, 1, '100%'], [9996, 10000, '100%'], [9994, 10000, '99.94%'], [1, 8, '12.50%'], [1, 1000, '0.1%'], [123, 100000, '0.12%'],
-    [-1, 8, '12.50%'], [0, 5, '0%'], [5, 0, '0%'], [1, 10000000, '1e-05%'], [123, 1e9, '1.2e-05%'],
+    [1, 1, '100%'],
+    [9996, 10000, '100%'],
+    [9994, 10000, '99.94%'],
+    [1, 8, '12.50%'],
+    [1, 1000, '0.1%'],
+    [123, 100000, '0.12%'],
+    [-1, 8, '12.50%'],
+    [0, 5, '0%'],
+    [5, 0, '0%'],
+    [1, 10000000, '1e-05%'],
+    [123, 1e9, '1.2e-05%'],
   ];
 
   for (const [value, total, want] of cases) assert.equal(formatShare(value, total), want, `${value} of ${total}`);
@@ -49,7 +76,13 @@ test('shares are printed as pprof prints them', () => {
 
 test('changes have their sign, and say what is new', () => {
   const cases: [number, number, string][] = [
-    [0, 0, '0'], [5, 5, '0'], [0, 5, '+5 new'], [5, 0, '−5 −100 %'], [200, 225, '+25 +13 %'], [1000, 1001, '+1 +0.10 %'], [100, 350, '+250 +250 %'],
+    [0, 0, '0'],
+    [5, 5, '0'],
+    [0, 5, '+5 new'],
+    [5, 0, '−5 −100 %'],
+    [200, 225, '+25 +13 %'],
+    [1000, 1001, '+1 +0.10 %'],
+    [100, 350, '+250 +250 %'],
   ];
 
   for (const [a, b, want] of cases) assert.equal(formatChange(a, b, { unit: 'count' }), want);
@@ -60,11 +93,19 @@ test('the base of a comparison is the range before, until it is chosen', () => {
 
   const rest = { time: '', total_min: '', total_max: '', total_outside: false };
   assert.deepEqual(sideA(s, 0), { query: 'heap', from: '500', to: '999', ...rest });
-  assert.deepEqual(sideA({ ...s, from: 'now-1s', to: 'now' }, 5000), { query: 'heap', from: '3000', to: '3999', ...rest });
+  assert.deepEqual(sideA({ ...s, from: 'now-1s', to: 'now' }, 5000), {
+    query: 'heap',
+    from: '3000',
+    to: '3999',
+    ...rest,
+  });
   const swapped = reduce(s, { do: 'swap', now: 0 });
   assert.deepEqual([swapped.from, swapped.to, swapped.from_a, swapped.to_a], ['500', '999', '1000', '1500']);
   const back = reduce(swapped, { do: 'swap', now: 0 });
-  assert.deepEqual([back.query, back.from, back.to, back.query_a, back.from_a, back.to_a], ['heap', '1000', '1500', 'heap', '500', '999']);
+  assert.deepEqual(
+    [back.query, back.from, back.to, back.query_a, back.from_a, back.to_a],
+    ['heap', '1000', '1500', 'heap', '500', '999'],
+  );
 });
 
 test('texts are one word of a shell', () => {
@@ -74,7 +115,10 @@ test('texts are one word of a shell', () => {
 });
 
 test('the steps of a history are whole', () => {
-  const r = historyRequest({ ...initial, query: 'cpu', fn: 'f', from: '1000000', to: '4601000', focus: ['x'], group_by: 'job' }, 0);
+  const r = historyRequest(
+    { ...initial, query: 'cpu', fn: 'f', from: '1000000', to: '4601000', focus: ['x'], group_by: 'job' },
+    0,
+  );
   const params = new Map(r.params);
 
   assert.equal(params.get('step'), '120s');
@@ -86,10 +130,19 @@ test('the steps of a history are whole', () => {
 
 test('selectors are split and joined', () => {
   const cases: [string, string | null][] = [
-    ['heap', 'heap'], ['heap{}', 'heap'], [' heap { job = "a" , env=~"x|y" } ', 'heap{job="a",env=~"x|y"}'],
-    ['{__name__="heap",job!="a"}', 'heap{job!="a"}'], ['{"my heap","a.b"="c"}', '{"my heap","a.b"="c"}'],
-    ["heap{job='a\"b'}", 'heap{job="a\\"b"}'], ['heap{job=`a\\b`}', 'heap{job="a\\\\b"}'], ['heap{job="\\u00e4"}', null],
-    ['heap{job}', null], ['heap{job=}', null], ['', null], ['heap{job="a"', null], ['heap{job="a" env="b"}', null],
+    ['heap', 'heap'],
+    ['heap{}', 'heap'],
+    [' heap { job = "a" , env=~"x|y" } ', 'heap{job="a",env=~"x|y"}'],
+    ['{__name__="heap",job!="a"}', 'heap{job!="a"}'],
+    ['{"my heap","a.b"="c"}', '{"my heap","a.b"="c"}'],
+    ["heap{job='a\"b'}", 'heap{job="a\\"b"}'],
+    ['heap{job=`a\\b`}', 'heap{job="a\\\\b"}'],
+    ['heap{job="\\u00e4"}', null],
+    ['heap{job}', null],
+    ['heap{job=}', null],
+    ['', null],
+    ['heap{job="a"', null],
+    ['heap{job="a" env="b"}', null],
   ];
 
   for (const [text, want] of cases) {
@@ -110,13 +163,36 @@ test('times are those of the API', () => {
   assert.ok(Number.isNaN(parseDuration('1x')) && Number.isNaN(parseDuration('')));
   assert.equal(parseTime('now-5m', 1000000), 700000);
   assert.equal(parseTime('1795232201149', 0), 1795232201149);
-  for (const [text, want] of [['now', 5], ['-1s', -995], ['now+1s', 1005], ['-7', -7], ['00:01', 60e3], ['1970-01-02', 86400e3]] as const)
+  for (const [text, want] of [
+    ['now', 5],
+    ['-1s', -995],
+    ['now+1s', 1005],
+    ['-7', -7],
+    ['00:01', 60e3],
+    ['1970-01-02', 86400e3],
+  ] as const)
     assert.equal(parseTime(text, 5), want, text);
   for (const text of ['2026-11-21T03:36:41.149Z', '2026-11-21 03:36:41.149', '2026-11-20T22:36:41.149-05:00'])
     assert.equal(parseTime(text, 0), 1795232201149, text);
-  for (const text of ['yesterday', 'banana', '', 'now-1x', 'now-', '99999999999999999999', 'now-99999999999w', '2026-13-41', '25:61'])
+  for (const text of [
+    'yesterday',
+    'banana',
+    '',
+    'now-1x',
+    'now-',
+    '99999999999999999999',
+    'now-99999999999w',
+    '2026-13-41',
+    '25:61',
+  ])
     assert.ok(Number.isNaN(parseTime(text, 0)), text);
-  for (const [text, moves] of [['now', true], ['now-1h', true], ['-1h', true], ['5', false], ['2026-11-21', false]] as const)
+  for (const [text, moves] of [
+    ['now', true],
+    ['now-1h', true],
+    ['-1h', true],
+    ['5', false],
+    ['2026-11-21', false],
+  ] as const)
     assert.equal(isRelative(text), moves, text);
   assert.equal(formatTime(1795232201149, true), '2026-11-21 03:36:41');
   assert.equal(stepFor(3600e3, 240), 15);
@@ -126,16 +202,27 @@ test('times are those of the API', () => {
 
 /** total → a(7) → [b(4), a(2)], c(3). */
 const answer: FlameAnswer = {
-  sample_type: 'cpu', unit: 'nanoseconds', total: 10,
+  sample_type: 'cpu',
+  unit: 'nanoseconds',
+  total: 10,
   strings: ['', 'total', 'a', 'b', 'c'],
-  name: [1, 2, 2, 3, 4], file: [0, 0, 0, 0, 0], binary: [0, 0, 0, 0, 0], parent: [-1, 0, 1, 1, 0],
-  inlined: [0, 0, 0, 0, 0], self: [0, 1, 2, 4, 3], total_of: [10, 7, 2, 4, 3], left_out: { nodes: 0, weight: 0 },
+  name: [1, 2, 2, 3, 4],
+  file: [0, 0, 0, 0, 0],
+  binary: [0, 0, 0, 0, 0],
+  parent: [-1, 0, 1, 1, 0],
+  inlined: [0, 0, 0, 0, 0],
+  self: [0, 1, 2, 4, 3],
+  total_of: [10, 7, 2, 4, 3],
+  left_out: { nodes: 0, weight: 0 },
 };
 
 test('children are side by side, heaviest first or by name', () => {
   const heavy = layout(answer, 'value');
   assert.deepEqual([...heavy.x], [0, 0, 4, 0, 7]);
-  assert.deepEqual(heavy.rows.map((r) => [...r]), [[0], [1, 4], [3, 2]]);
+  assert.deepEqual(
+    heavy.rows.map(r => [...r]),
+    [[0], [1, 4], [3, 2]],
+  );
   const named = layout(answer, 'name');
   assert.deepEqual([...named.x], [0, 0, 0, 2, 7]);
   assert.deepEqual(pathTo(heavy, 3), ['a', 'b']);
@@ -171,8 +258,11 @@ test('hashes of many paths do not collide', () => {
     strings: ['', ...Array.from({ length: count }, (_, i) => `pkg${i % 97}.Function${i}`)],
     name: Array.from({ length: count }, (_, i) => i + 1),
     parent: Array.from({ length: count }, (_, i) => (i ? (i - 1) >> 1 : -1)),
-    file: Array(count).fill(0), binary: Array(count).fill(0), inlined: Array(count).fill(0),
-    self: Array(count).fill(1), total_of: Array(count).fill(1),
+    file: Array(count).fill(0),
+    binary: Array(count).fill(0),
+    inlined: Array(count).fill(0),
+    self: Array(count).fill(1),
+    total_of: Array(count).fill(1),
   };
 
   assert.equal(new Set(layout(big, 'name').hash).size, count);
@@ -194,17 +284,24 @@ test('a search that takes too long ends, and says how far it came', () => {
   const found = search({ ...answer, strings }, 'f', 1, () => (ms += 10));
 
   assert.equal(found.error, 'The expression is too slow: only 30 of 100 names were searched.');
-  assert.equal(found.names.filter((v) => v === 1).length, 30);
+  assert.equal(found.names.filter(v => v === 1).length, 30);
 });
 
 test('times in texts of the server are shown as all other times', () => {
   const text = 'no profile from 2026-11-21T03:36:41.149Z to 2026-11-21T04:00:00Z, nor on 2026-11-22';
 
-  assert.equal(withShownTimes(text, true), 'no profile from 2026-11-21 03:36:41 to 2026-11-21 04:00:00, nor on 2026-11-22');
+  assert.equal(
+    withShownTimes(text, true),
+    'no profile from 2026-11-21 03:36:41 to 2026-11-21 04:00:00, nor on 2026-11-22',
+  );
 });
 
 test('what is in quotes and what is no time stays as the server wrote it', () => {
-  for (const text of ['no series has job="2026-11-21T03:36:41Z"', '{a="\\"2026-11-21T03:36:41Z"}', 'at 2026-13-41T03:36:41Z'])
+  for (const text of [
+    'no series has job="2026-11-21T03:36:41Z"',
+    '{a="\\"2026-11-21T03:36:41Z"}',
+    'at 2026-13-41T03:36:41Z',
+  ])
     assert.equal(withShownTimes(text, true), text);
   assert.equal(withShownTimes('{a="x"} at 2026-11-21T03:36:41Z, "', true), '{a="x"} at 2026-11-21 03:36:41, "');
 });
@@ -226,7 +323,10 @@ test('characters that change the order of others are shown as escapes', () => {
 });
 
 test('the text of a box has no such characters, and its width is that of what is drawn', () => {
-  const ctx = { font: '', measureText: (text: string) => ({ width: text.length * 10 }) } as unknown as CanvasRenderingContext2D;
+  const ctx = {
+    font: '',
+    measureText: (text: string) => ({ width: text.length * 10 }),
+  } as unknown as CanvasRenderingContext2D;
   const lettering = new Lettering(ctx, 'x');
 
   assert.equal(lettering.fit('a\u202eevil', 200), 'a\\u202eevil');
@@ -242,9 +342,14 @@ test('a range without one before it is compared half with half', () => {
 
 test('packages of several languages', () => {
   const cases: [string, string, string][] = [
-    ['net/http.(*conn).serve', 'server.go', 'net/http'], ['main.main', 'main.go', 'main'], ['runtime.mallocgc', '', 'runtime'],
-    ['github.com/a/b.v2.F[go.shape.int]', 'x.go', 'github.com/a/b'], ['std::vec::Vec::push', 'vec.rs', 'std'],
-    ['java.util.HashMap.get', 'HashMap.java', 'java.util'], ['malloc', '', ''], ['(other)', '', ''],
+    ['net/http.(*conn).serve', 'server.go', 'net/http'],
+    ['main.main', 'main.go', 'main'],
+    ['runtime.mallocgc', '', 'runtime'],
+    ['github.com/a/b.v2.F[go.shape.int]', 'x.go', 'github.com/a/b'],
+    ['std::vec::Vec::push', 'vec.rs', 'std'],
+    ['java.util.HashMap.get', 'HashMap.java', 'java.util'],
+    ['malloc', '', ''],
+    ['(other)', '', ''],
   ];
 
   for (const [name, file, want] of cases) assert.equal(packageOf(name, file), want, name);
@@ -254,14 +359,29 @@ test('packages of several languages', () => {
 
 test('names in narrow boxes lack the path of the package, and nothing else', () => {
   const cases: [string, string][] = [
-    ['github.com/a/b.(*T).Get', 'b.(*T).Get'], ['net/http.HandlerFunc.ServeHTTP', 'http.HandlerFunc.ServeHTTP'],
-    ['gopkg.in/yaml%2ev3.(*parser).parse', 'yaml%2ev3.(*parser).parse'], ['a.b/c-d/e_f.G.func1', 'e_f.G.func1'],
-    ['a/b.F[c/d.T]', 'b.F[c/d.T]'], ['java/util/HashMap$Node.get', 'HashMap$Node.get'], ['/usr/bin/python3.11', 'python3.11'],
+    ['github.com/a/b.(*T).Get', 'b.(*T).Get'],
+    ['net/http.HandlerFunc.ServeHTTP', 'http.HandlerFunc.ServeHTTP'],
+    ['gopkg.in/yaml%2ev3.(*parser).parse', 'yaml%2ev3.(*parser).parse'],
+    ['a.b/c-d/e_f.G.func1', 'e_f.G.func1'],
+    ['a/b.F[c/d.T]', 'b.F[c/d.T]'],
+    ['java/util/HashMap$Node.get', 'HashMap$Node.get'],
+    ['/usr/bin/python3.11', 'python3.11'],
   ];
   // C++, Rust, generic types of Go, Erlang, and what only looks like a path.
   const whole = [
-    'sort.Slice[github.com/a/b.T]', 'Vec3::operator/(double) const', 'boost::filesystem::operator/', 'operator/(Vec3, double)', 'operator/=',
-    'Foo<bar/baz>::run(int)', 'impl Foo for a/b', '<a/b as c::D>::run', 'Enum.map/2', 'run (/srv/app/index.js:12)', 'a/', '/', '',
+    'sort.Slice[github.com/a/b.T]',
+    'Vec3::operator/(double) const',
+    'boost::filesystem::operator/',
+    'operator/(Vec3, double)',
+    'operator/=',
+    'Foo<bar/baz>::run(int)',
+    'impl Foo for a/b',
+    '<a/b as c::D>::run',
+    'Enum.map/2',
+    'run (/srv/app/index.js:12)',
+    'a/',
+    '/',
+    '',
   ];
 
   for (const [name, want] of cases) assert.equal(shortName(name), want);
@@ -270,7 +390,10 @@ test('names in narrow boxes lack the path of the package, and nothing else', () 
 
 test('the chart has the heaviest lines, and the rest as one', () => {
   const lines = Array.from({ length: maxLines + 5 }, (_, i) => ({
-    labels: { job: `j${i}` }, timestamps: [0, 1000], totals: { 'cpu/nanoseconds': [i, null] }, kinds: { 'cpu/nanoseconds': 'flow' as const },
+    labels: { job: `j${i}` },
+    timestamps: [0, 1000],
+    totals: { 'cpu/nanoseconds': [i, null] },
+    kinds: { 'cpu/nanoseconds': 'flow' as const },
   }));
   const data = chartData(lines, 'cpu');
 
@@ -283,8 +406,14 @@ test('the chart has the heaviest lines, and the rest as one', () => {
 test('steps of which a part is not known are runs', () => {
   const line = (values: (number | null)[], covered?: number[]) => ({ title: '', labels: null, values, covered });
 
-  assert.deepEqual(unsureSteps(line([1, 1, 1, 1, 1], [1, 0.5, 0.89, 0.9, 0.1])), [[1, 2], [4, 4]]);
-  assert.deepEqual(unsureSteps(line([1, null, 1], [0.5, 0.5, 0.5])), [[0, 0], [2, 2]]);
+  assert.deepEqual(unsureSteps(line([1, 1, 1, 1, 1], [1, 0.5, 0.89, 0.9, 0.1])), [
+    [1, 2],
+    [4, 4],
+  ]);
+  assert.deepEqual(unsureSteps(line([1, null, 1], [0.5, 0.5, 0.5])), [
+    [0, 0],
+    [2, 2],
+  ]);
   assert.deepEqual(unsureSteps(line([1, 1])), []);
 });
 

@@ -12,10 +12,10 @@ import { fileURLToPath } from 'node:url';
 const here = dirname(fileURLToPath(import.meta.url));
 const require = createRequire(join(here, '../../../web/ui/package.json'));
 const out = process.argv[2];
-const tests = readdirSync(here).filter((f) => f.endsWith('.test.ts'));
+const tests = readdirSync(here).filter(f => f.endsWith('.test.ts'));
 
 await require('esbuild').build({
-  entryPoints: tests.map((f) => join(here, f)),
+  entryPoints: tests.map(f => join(here, f)),
   bundle: true,
   platform: 'node',
   format: 'esm',
@@ -23,5 +23,7 @@ await require('esbuild').build({
   outExtension: { '.js': '.mjs' },
   logLevel: 'warning',
 });
-const { status } = spawnSync(process.execPath, ['--test', ...tests.map((f) => join(out, f.replace(/ts$/, 'mjs')))], { stdio: 'inherit' });
+const { status } = spawnSync(process.execPath, ['--test', ...tests.map(f => join(out, f.replace(/ts$/, 'mjs')))], {
+  stdio: 'inherit',
+});
 process.exit(status ?? 1);

@@ -15,7 +15,23 @@ function random(seed: number): () => number {
   };
 }
 
-const texts = ['', 'a', 'heap{job="a,b"}', 'x=y&z', '%41', '+', ' ', 'ü→', '#', '^(a|b)\\.\\*$', '/', '\u202e', '0', 'now-1h', 'a\nb'];
+const texts = [
+  '',
+  'a',
+  'heap{job="a,b"}',
+  'x=y&z',
+  '%41',
+  '+',
+  ' ',
+  'ü→',
+  '#',
+  '^(a|b)\\.\\*$',
+  '/',
+  '\u202e',
+  '0',
+  'now-1h',
+  'a\nb',
+];
 
 test('a state comes back from its URL', () => {
   const next = random(7);

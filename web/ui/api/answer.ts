@@ -160,7 +160,14 @@ export interface HistoryAnswer {
   total: (number | null)[];
   profiles: number[];
   /** `seconds`: what values are divided by to be values per second; null: they have no time. */
-  functions: { name: string; file: string; labels: Record<string, string>; flat: (number | null)[]; cum: (number | null)[]; seconds: (number | null)[] }[];
+  functions: {
+    name: string;
+    file: string;
+    labels: Record<string, string>;
+    flat: (number | null)[];
+    cum: (number | null)[];
+    seconds: (number | null)[];
+  }[];
 }
 
 export interface Target {

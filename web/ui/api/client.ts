@@ -88,7 +88,8 @@ export async function signIn(user: string | null, secret: string): Promise<void>
   try {
     await fetchPath(`${base()}api/v1/session/begin`, { method: 'POST', headers: { Authorization: value } });
   } catch (e) {
-    if (e instanceof Problem && e.status === 401) throw new Problem(401, user === null ? 'This token is not valid.' : 'User or password is wrong.', 0);
+    if (e instanceof Problem && e.status === 401)
+      throw new Problem(401, user === null ? 'This token is not valid.' : 'User or password is wrong.', 0);
     throw e;
   }
 }
@@ -124,7 +125,13 @@ export async function ask<T>(r: Request, signal: AbortSignal, id: string): Promi
 }
 
 /** The profiles of a selector from one time to another, both included, in milliseconds. `more` says which of them. */
-export async function profilesBetween(query: string, from: number, to: number, signal: AbortSignal, more: [string, string][] = []): Promise<Line[]> {
+export async function profilesBetween(
+  query: string,
+  from: number,
+  to: number,
+  signal: AbortSignal,
+  more: [string, string][] = [],
+): Promise<Line[]> {
   const params: [string, string][] = [['query', query], ['from', String(from)], ['to', String(to)], ...more];
 
   return (await ask<Line[]>({ key: 'between', path: 'api/v1/query_range', params }, signal, '')).data;

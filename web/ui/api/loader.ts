@@ -35,19 +35,19 @@ export class Loader {
 
   /** Whether the server asks for credentials. */
   get signedOut(): boolean {
-    return [...this.entries.values()].some((e) => e.problem?.status === 401);
+    return [...this.entries.values()].some(e => e.problem?.status === 401);
   }
 
   /** Failures that several requests share, each once: the page shows them in one place. */
   get shared(): Problem[] {
-    const all = [...this.entries.values()].flatMap((e) => (e.problem && e.problem.status !== 404 ? [e.problem] : []));
+    const all = [...this.entries.values()].flatMap(e => (e.problem && e.problem.status !== 404 ? [e.problem] : []));
 
     return all.filter((p, i) => all.findIndex(p.isSame) === i && all.findLastIndex(p.isSame) > i);
   }
 
   /** These requests are wanted now, and no others. */
   want(requests: Request[]): void {
-    const keys = new Set(requests.map((r) => r.key));
+    const keys = new Set(requests.map(r => r.key));
 
     for (const key of [...this.entries.keys()]) {
       if (keys.has(key)) continue;
@@ -81,7 +81,7 @@ export class Loader {
   private stop(key: string): void {
     this.running.get(key)?.abort();
     this.running.delete(key);
-    this.queue = this.queue.filter((r) => r.key !== key);
+    this.queue = this.queue.filter(r => r.key !== key);
     clearTimeout(this.retries.get(key));
     this.retries.delete(key);
   }

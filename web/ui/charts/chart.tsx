@@ -7,7 +7,15 @@ import { token } from '../draw/theme.ts';
 import { colorCount, dashes, lineStyles } from '../model/linestyle.ts';
 import { shortName } from '../model/package.ts';
 import { withLabels } from '../model/selector.ts';
-import { type ChartData, chartData, type ChartLine, isUnsure, type Kind, unitOf, unsureSteps } from '../model/series.ts';
+import {
+  type ChartData,
+  chartData,
+  type ChartLine,
+  isUnsure,
+  type Kind,
+  unitOf,
+  unsureSteps,
+} from '../model/series.ts';
 import { formatTime, parseTime } from '../model/time.ts';
 import { formatAxis } from '../model/unit.ts';
 import { shownType } from '../parts/hooks.ts';
@@ -25,11 +33,16 @@ export function lineColors(): string[] {
  * profiles. States may come at intervals that are longer than it fills, and so does what is not asked for as a rate.
  */
 function bridgedSteps(lines: Line[], kind: Kind): number {
-  return kind !== 'state' && lines.some((l) => l.covered) ? 1 : 4;
+  return kind !== 'state' && lines.some(l => l.covered) ? 1 : 4;
 }
 
 /** The gaps of a line that are wider than the steps that it may bridge, in pixels. */
-function wideGaps(u: uPlot, bridged: number, [from, to]: [number, number], gaps: [number, number][]): [number, number][] {
+function wideGaps(
+  u: uPlot,
+  bridged: number,
+  [from, to]: [number, number],
+  gaps: [number, number][],
+): [number, number][] {
   const step = u.bbox.width / Math.max(1, to - from);
 
   return gaps.filter(([a, b]) => b - a > bridged * step);
@@ -68,7 +81,12 @@ const powers = Array.from({ length: 60 }, (_, i) => 2 ** i);
 
 /** What all charts have in common. A drag calls `drag` with the ends of a range. */
 export function plotOptions(
-  state: State, [from, to]: [number, number], unit: string, text: (value: number) => string, drag: (from: number, to: number) => void, most = 0,
+  state: State,
+  [from, to]: [number, number],
+  unit: string,
+  text: (value: number) => string,
+  drag: (from: number, to: number) => void,
+  most = 0,
 ): Omit<uPlot.Options, 'width' | 'height' | 'series'> {
   const stroke = token('--dim');
   const grid = { stroke: token('--line'), width: 1 };
@@ -77,14 +95,32 @@ export function plotOptions(
     legend: { show: false },
     cursor: { drag: { x: true, y: false, setScale: false } },
     ...(state.tz === 'utc' ? { tzDate: (ts: number) => uPlot.tzDate(new Date(ts * 1000), 'Etc/UTC') } : {}),
-    scales: { y: { range: (_, low, high) => [Math.min(0, low), most || high * 1.05 || 1] }, x: { time: true, range: [from / 1000, Math.max(to, from + 1000) / 1000] } },
+    scales: {
+      y: { range: (_, low, high) => [Math.min(0, low), most || high * 1.05 || 1] },
+      x: { time: true, range: [from / 1000, Math.max(to, from + 1000) / 1000] },
+    },
     axes: [
-      { stroke, grid, ticks: grid, space: 70, size: 24, values: (_, splits, __, ___, step) => timeTexts(splits, step, state.tz === 'utc') },
-      { stroke, grid, ticks: grid, size: 96, space: 18, values: (_, values) => values.map(text), ...(unit === 'bytes' ? { incrs: powers } : {}) },
+      {
+        stroke,
+        grid,
+        ticks: grid,
+        space: 70,
+        size: 24,
+        values: (_, splits, __, ___, step) => timeTexts(splits, step, state.tz === 'utc'),
+      },
+      {
+        stroke,
+        grid,
+        ticks: grid,
+        size: 96,
+        space: 18,
+        values: (_, values) => values.map(text),
+        ...(unit === 'bytes' ? { incrs: powers } : {}),
+      },
     ],
     hooks: {
       setSelect: [
-        (u) => {
+        u => {
           if (u.select.width < 3) return;
           const from = Math.round(u.posToVal(u.select.left, 'x') * 1000);
           const to = Math.round(u.posToVal(u.select.left + u.select.width, 'x') * 1000);
@@ -97,12 +133,19 @@ export function plotOptions(
 }
 
 /** A plot that fills an element, whose height the reader can change. It is created again when its inputs or the theme change. */
-export function usePlot(place: { current: HTMLDivElement | null }, make: () => [Omit<uPlot.Options, 'width' | 'height'>, uPlot.AlignedData], inputs: unknown[]): void {
+export function usePlot(
+  place: { current: HTMLDivElement | null },
+  make: () => [Omit<uPlot.Options, 'width' | 'height'>, uPlot.AlignedData],
+  inputs: unknown[],
+): void {
   useEffect(() => {
     const element = place.current;
     if (!element) return;
     let plot: uPlot | null = null;
-    const sizeOf = (): { width: number; height: number } => ({ width: element.clientWidth, height: element.clientHeight });
+    const sizeOf = (): { width: number; height: number } => ({
+      width: element.clientWidth,
+      height: element.clientHeight,
+    });
     const remake = (): void => {
       const [options, data] = make();
       plot?.destroy();
@@ -177,7 +220,7 @@ function strokeOf(u: uPlot, color: string, times: number[], line: ChartLine): st
 
 /** Shade the part of a wider chart from which the profiles below come. */
 function drawChosen(u: uPlot, range: [number, number]): void {
-  const [left, right] = range.map((ms) => u.valToPos(ms / 1000, 'x', true)) as [number, number];
+  const [left, right] = range.map(ms => u.valToPos(ms / 1000, 'x', true)) as [number, number];
 
   u.ctx.save();
   u.ctx.globalAlpha = 0.15;
@@ -211,8 +254,18 @@ export function Legend(props: {
         return (
           <li key={title} title={title}>
             <Swatch style={styles[i]} />
-            {onClick ? <button type="button" class="plain" onClick={onClick} title={`Only ${title}`}>{short(title)}</button> : <span class="plain">{short(title)}</span>}
-            {values && <span class="dim" title="the mean of the range">{values[i]}</span>}
+            {onClick ? (
+              <button type="button" class="plain" onClick={onClick} title={`Only ${title}`}>
+                {short(title)}
+              </button>
+            ) : (
+              <span class="plain">{short(title)}</span>
+            )}
+            {values && (
+              <span class="dim" title="the mean of the range">
+                {values[i]}
+              </span>
+            )}
           </li>
         );
       })}
@@ -236,9 +289,23 @@ function knownPart(line: ChartLine, step: number): string {
 }
 
 /** The values of the lines at the pointer, the largest first; the nearest line is always among them. */
-function ValuesTip({ pointed, data, styles, marks, utc }: { pointed: Pointed; data: ChartData; styles: number[]; marks: Mark[]; utc: boolean }) {
+function ValuesTip({
+  pointed,
+  data,
+  styles,
+  marks,
+  utc,
+}: {
+  pointed: Pointed;
+  data: ChartData;
+  styles: number[];
+  marks: Mark[];
+  utc: boolean;
+}) {
   const { step, near } = pointed;
-  const known = data.lines.map((l, i) => ({ i, title: l.title, value: l.values[step], part: knownPart(l, step) })).filter((l) => l.value !== null && l.value !== undefined);
+  const known = data.lines
+    .map((l, i) => ({ i, title: l.title, value: l.values[step], part: knownPart(l, step) }))
+    .filter(l => l.value !== null && l.value !== undefined);
   const sorted = known.sort((a, b) => (b.value as number) - (a.value as number));
   const shown = sorted.filter((l, k) => k < listed || l.i === near);
   const sum = known.reduce((a, l) => a + (l.value as number), 0);
@@ -247,16 +314,34 @@ function ValuesTip({ pointed, data, styles, marks, utc }: { pointed: Pointed; da
   return (
     <Tip at={pointed.at}>
       <div class="dim">{formatTime(begin * 1000, utc)}</div>
-      {marks.filter((m) => m.ms >= begin * 1000 && m.ms < end * 1000).slice(0, 3).map((m) => <div key={m.text} class="tip-mark">{m.text}</div>)}
+      {marks
+        .filter(m => m.ms >= begin * 1000 && m.ms < end * 1000)
+        .slice(0, 3)
+        .map(m => (
+          <div key={m.text} class="tip-mark">
+            {m.text}
+          </div>
+        ))}
       <table>
         <tbody>
-          {shown.map((l) => (
+          {shown.map(l => (
             <tr key={l.i} class={l.i === near ? 'near' : ''}>
-              <td><Swatch style={styles[l.i]} />{l.title}</td>
-              <td class="number">{axisText(l.value as number, data)}{l.part && <span class="dim"> {l.part}</span>}</td>
+              <td>
+                <Swatch style={styles[l.i]} />
+                {l.title}
+              </td>
+              <td class="number">
+                {axisText(l.value as number, data)}
+                {l.part && <span class="dim"> {l.part}</span>}
+              </td>
             </tr>
           ))}
-          {known.length > 1 && <tr class="sum"><td>all together</td><td class="number">{axisText(sum, data)}</td></tr>}
+          {known.length > 1 && (
+            <tr class="sum">
+              <td>all together</td>
+              <td class="number">{axisText(sum, data)}</td>
+            </tr>
+          )}
         </tbody>
       </table>
       {!shown.length && <div>nothing is known</div>}
@@ -267,7 +352,7 @@ function ValuesTip({ pointed, data, styles, marks, utc }: { pointed: Pointed; da
 
 /** The mean of what is known of a line. */
 function meanText(values: (number | null)[], data: ChartData): string {
-  const known = values.filter((v) => v !== null);
+  const known = values.filter(v => v !== null);
 
   return known.length ? axisText(known.reduce((a, v) => a + v, 0) / known.length, data) : '';
 }
@@ -278,69 +363,95 @@ export interface Mark {
   text: string;
 }
 
-export function Chart(props: Context & {
-  lines: Line[];
-  times: [number, number];
-  range?: 'range' | 'range_a';
-  marks?: Mark[];
-  /** The largest value of the axis; without it, that of the lines. */
-  most?: number;
-  /** What a click on a name does; without it, the group of series is chosen. */
-  choose?: (i: number) => (() => void) | null;
-  ofFunctions?: boolean;
-}) {
+export function Chart(
+  props: Context & {
+    lines: Line[];
+    times: [number, number];
+    range?: 'range' | 'range_a';
+    marks?: Mark[];
+    /** The largest value of the axis; without it, that of the lines. */
+    most?: number;
+    /** What a click on a name does; without it, the group of series is chosen. */
+    choose?: (i: number) => (() => void) | null;
+    ofFunctions?: boolean;
+  },
+) {
   const { lines, state, act, now, range = 'range', marks = [], times } = props;
   const place = useRef<HTMLDivElement>(null);
   const sampleType = shownType(props);
   const data = useMemo(() => chartData(lines, sampleType), [lines, sampleType]);
   const chosen: [number, number] | null = state.span ? [parseTime(state.from, now), parseTime(state.to, now)] : null;
-  const styles = useMemo(() => lineStyles(data.lines.map((l) => l.title)), [data]);
+  const styles = useMemo(() => lineStyles(data.lines.map(l => l.title)), [data]);
   const [pointed, setPointed] = useState<Pointed | null>(null);
   const nearest = useRef(-1);
-  const choose = props.choose ?? ((i: number): (() => void) | null => {
-    const labels = data.lines[i]?.labels ?? {};
-    if (range !== 'range' || !state.by || !Object.keys(labels).length) return null;
-    return () => act({ do: 'set', values: { query: withLabels(state.query, labels) } });
-  });
+  const choose =
+    props.choose ??
+    ((i: number): (() => void) | null => {
+      const labels = data.lines[i]?.labels ?? {};
+      if (range !== 'range' || !state.by || !Object.keys(labels).length) return null;
+      return () => act({ do: 'set', values: { query: withLabels(state.query, labels) } });
+    });
 
-  usePlot(
-    place,
-    () => {
-      const strokes = lineColors();
-      const bridged = bridgedSteps(lines, data.kind);
-      const options = plotOptions(state, times, unitOf(data.type), (v) => axisText(v, data), (from, to) => act({ do: range, from: String(from), to: String(to) }), props.most);
-      const series = data.lines.map((l, i) => ({
-        label: l.title,
-        stroke: (u: uPlot) => strokeOf(u, strokes[(styles[i] as number) % colorCount] as string, data.times, l),
-        dash: dashes[Math.floor((styles[i] as number) / colorCount)],
-        width: 1.5,
-        gaps: (u: uPlot, _series: number, from: number, to: number, gaps: [number, number][]) => wideGaps(u, bridged, [from, to], gaps),
-        points: { size: 5, filter: () => lonePoints(l.values, bridged) },
-      }));
-      const draw = [(u: uPlot) => drawMarks(u, marks.map((m) => m.ms)), ...(chosen ? [(u: uPlot) => drawChosen(u, chosen)] : [])];
-      return [
-        {
-          ...options,
-          series: [{}, ...series],
-          cursor: { ...options.cursor, focus: { prox: reach } },
-          focus: { alpha: 0.25 },
-          hooks: {
-            ...options.hooks,
-            draw,
-            // The first series of a plot is the time.
-            setSeries: [(_, i) => (nearest.current = (i ?? 0) - 1)],
-            setCursor: [(u) => setPointed(pointedOf(u, nearest.current))],
-          },
+  usePlot(place, () => {
+    const strokes = lineColors();
+    const bridged = bridgedSteps(lines, data.kind);
+    const options = plotOptions(
+      state,
+      times,
+      unitOf(data.type),
+      v => axisText(v, data),
+      (from, to) => act({ do: range, from: String(from), to: String(to) }),
+      props.most,
+    );
+    const series = data.lines.map((l, i) => ({
+      label: l.title,
+      stroke: (u: uPlot) => strokeOf(u, strokes[(styles[i] as number) % colorCount] as string, data.times, l),
+      dash: dashes[Math.floor((styles[i] as number) / colorCount)],
+      width: 1.5,
+      gaps: (u: uPlot, _series: number, from: number, to: number, gaps: [number, number][]) =>
+        wideGaps(u, bridged, [from, to], gaps),
+      points: { size: 5, filter: () => lonePoints(l.values, bridged) },
+    }));
+    const draw = [
+      (u: uPlot) =>
+        drawMarks(
+          u,
+          marks.map(m => m.ms),
+        ),
+      ...(chosen ? [(u: uPlot) => drawChosen(u, chosen)] : []),
+    ];
+    return [
+      {
+        ...options,
+        series: [{}, ...series],
+        cursor: { ...options.cursor, focus: { prox: reach } },
+        focus: { alpha: 0.25 },
+        hooks: {
+          ...options.hooks,
+          draw,
+          // The first series of a plot is the time.
+          setSeries: [(_, i) => (nearest.current = (i ?? 0) - 1)],
+          setCursor: [u => setPointed(pointedOf(u, nearest.current))],
         },
-        [data.times, ...data.lines.map((l) => l.values)] as uPlot.AlignedData,
-      ];
-    },
-    [lines, sampleType, state.tz, state.query, marks.map((m) => m.ms).join(), chosen?.join(), times.join(), props.most],
-  );
+      },
+      [data.times, ...data.lines.map(l => l.values)] as uPlot.AlignedData,
+    ];
+  }, [lines, sampleType, state.tz, state.query, marks.map(m => m.ms).join(), chosen?.join(), times.join(), props.most]);
   return (
     <div class="chart">
-      <div class="plot" ref={place} role="img" aria-label={`${data.type} of ${data.lines.length} groups over time. A drag chooses times.`} />
-      <Legend titles={data.lines.map((l) => l.title)} styles={styles} choose={choose} ofFunctions={props.ofFunctions ?? false} values={data.lines.map((l) => meanText(l.values, data))} />
+      <div
+        class="plot"
+        ref={place}
+        role="img"
+        aria-label={`${data.type} of ${data.lines.length} groups over time. A drag chooses times.`}
+      />
+      <Legend
+        titles={data.lines.map(l => l.title)}
+        styles={styles}
+        choose={choose}
+        ofFunctions={props.ofFunctions ?? false}
+        values={data.lines.map(l => meanText(l.values, data))}
+      />
       {pointed && <ValuesTip pointed={pointed} data={data} styles={styles} marks={marks} utc={state.tz === 'utc'} />}
     </div>
   );

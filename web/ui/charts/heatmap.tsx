@@ -35,7 +35,9 @@ function Scale({ levels, most, text }: { levels: string[]; most: number; text: (
   return (
     <ol class="heat-scale" aria-hidden="true">
       {rows.map((r, i) => (
-        <li key={i}>{i % 2 ? '' : text(r.from)} <span class="swatch" style={{ background: r.color }} /></li>
+        <li key={i}>
+          {i % 2 ? '' : text(r.from)} <span class="swatch" style={{ background: r.color }} />
+        </li>
       ))}
     </ol>
   );
@@ -46,8 +48,10 @@ function Ticks({ range: [from, to], utc }: { range: [number, number]; utc: boole
 
   return (
     <ol class="heat-times" aria-hidden="true">
-      {timeTicks(from, to, 8, utc).map((ms) => (
-        <li key={ms} style={{ left: `${((ms - from) / (to - from)) * 100}%` }}>{days ? formatTime(ms, utc).slice(5, 16) : formatClock(ms, utc).slice(0, 5)}</li>
+      {timeTicks(from, to, 8, utc).map(ms => (
+        <li key={ms} style={{ left: `${((ms - from) / (to - from)) * 100}%` }}>
+          {days ? formatTime(ms, utc).slice(5, 16) : formatClock(ms, utc).slice(0, 5)}
+        </li>
       ))}
     </ol>
   );
@@ -106,18 +110,29 @@ export function HeatMap(props: {
   const cell = (e: PointerEvent): Cell => {
     const r = (e.currentTarget as HTMLElement).getBoundingClientRect();
     const inside = (v: number, most: number): number => Math.min(most, Math.max(0, Math.floor(v)));
-    return { x: inside(((e.clientX - r.left) / r.width) * columns, last), y: inside((e.clientY - r.top) / heatRow, heat.rows.length - 1) };
+    return {
+      x: inside(((e.clientX - r.left) / r.width) * columns, last),
+      y: inside((e.clientY - r.top) / heatRow, heat.rows.length - 1),
+    };
   };
   const onKey = (e: KeyboardEvent): void => {
     const from = cursor ?? { x: last, y: 0 };
     const moves: Record<string, [number, number]> = {
-      ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1], Home: [-last, 0], End: [last, 0],
+      ArrowLeft: [-1, 0],
+      ArrowRight: [1, 0],
+      ArrowUp: [0, -1],
+      ArrowDown: [0, 1],
+      Home: [-last, 0],
+      End: [last, 0],
     };
     const m = moves[e.key];
     if (m) {
       // With Shift, the cells from here on are marked.
       setBegun(e.shiftKey ? (begun ?? from) : null);
-      const to = { x: Math.min(last, Math.max(0, from.x + m[0])), y: Math.min(heat.rows.length - 1, Math.max(0, from.y + m[1])) };
+      const to = {
+        x: Math.min(last, Math.max(0, from.x + m[0])),
+        y: Math.min(heat.rows.length - 1, Math.max(0, from.y + m[1])),
+      };
       const r = (e.currentTarget as HTMLElement).getBoundingClientRect();
       setCursor(to);
       setAt({ x: r.left + ((to.x + 1) / columns) * r.width, y: r.top + (to.y + 1) * heatRow });
@@ -139,10 +154,25 @@ export function HeatMap(props: {
           tabIndex={0}
           role="application"
           aria-label={`${props.label}. Arrow keys move, with Shift they mark, Enter chooses.`}
-          onPointerDown={(e) => { e.currentTarget.setPointerCapture(e.pointerId); const c = cell(e); setBegun(c); setCursor(c); }}
-          onPointerMove={(e) => { setCursor(cell(e)); setAt({ x: e.clientX, y: e.clientY }); }}
-          onPointerUp={(e) => { if (begun) pick(between(begun, cell(e))); setBegun(null); setAt(null); }}
-          onPointerLeave={() => { setAt(null); if (!begun) setCursor(null); }}
+          onPointerDown={e => {
+            e.currentTarget.setPointerCapture(e.pointerId);
+            const c = cell(e);
+            setBegun(c);
+            setCursor(c);
+          }}
+          onPointerMove={e => {
+            setCursor(cell(e));
+            setAt({ x: e.clientX, y: e.clientY });
+          }}
+          onPointerUp={e => {
+            if (begun) pick(between(begun, cell(e)));
+            setBegun(null);
+            setAt(null);
+          }}
+          onPointerLeave={() => {
+            setAt(null);
+            if (!begun) setCursor(null);
+          }}
           onKeyDown={onKey}
           onBlur={() => setAt(null)}
         >
@@ -150,14 +180,29 @@ export function HeatMap(props: {
           {cursor && !begun && <span class="heat-cursor" style={rectangle(between(cursor, cursor), columns)} />}
           {marked && <span class="heat-chosen" style={rectangle(marked, columns)} />}
         </div>
-        <ol class="heat-titles" aria-hidden="true">{heat.rows.map((r, i) => <li key={i} title={r.title}>{r.title}</li>)}</ol>
+        <ol class="heat-titles" aria-hidden="true">
+          {heat.rows.map((r, i) => (
+            <li key={i} title={r.title}>
+              {r.title}
+            </li>
+          ))}
+        </ol>
       </div>
       <Ticks range={props.range} utc={props.utc} />
-      <div class="unseen" role="status">{said ? props.describe(said) : ''}</div>
+      <div class="unseen" role="status">
+        {said ? props.describe(said) : ''}
+      </div>
       {at && said && <Tip at={at}>{props.describe(said)}</Tip>}
       {chosen && props.menu && (
         <div class="heat-menu" style={{ '--at': String((chosen.x1 + 1) / columns) }}>
-          <Popup class={(chosen.x1 + 1) / columns > 0.6 ? 'right' : ''} label="The chosen cells" title={props.describe(chosen)} close={props.closeMenu}>{props.menu}</Popup>
+          <Popup
+            class={(chosen.x1 + 1) / columns > 0.6 ? 'right' : ''}
+            label="The chosen cells"
+            title={props.describe(chosen)}
+            close={props.closeMenu}
+          >
+            {props.menu}
+          </Popup>
         </div>
       )}
     </div>

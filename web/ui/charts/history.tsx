@@ -10,8 +10,9 @@ import { Chart } from './chart.tsx';
 export function History(props: Context & { data: HistoryAnswer }) {
   const { data, act, state, now } = props;
   const lines = useMemo(() => historyLines(data), [data]);
-  const titles = useMemo(() => chartData(lines, data.sample_type).lines.map((l) => l.title), [lines]);
-  const choose = (i: number): (() => void) | null => (data.functions.length === 1 ? null : () => act({ do: 'set', values: { fn: titles[i] ?? '' } }));
+  const titles = useMemo(() => chartData(lines, data.sample_type).lines.map(l => l.title), [lines]);
+  const choose = (i: number): (() => void) | null =>
+    data.functions.length === 1 ? null : () => act({ do: 'set', values: { fn: titles[i] ?? '' } });
 
   return <Chart {...props} lines={lines} times={chartRange(state, now)} choose={choose} ofFunctions />;
 }

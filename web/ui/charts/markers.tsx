@@ -16,12 +16,14 @@ function shortBuild(id: string): string {
 
 /** What is not known of a change, for who wonders. */
 function changeHint(c: Change): string {
-  return c.kind === 'restart' ? '\nIts counters began again: the program was started anew. Whether as a new version, its profiles do not tell: they have no build ID, and no label has changed.' : '';
+  return c.kind === 'restart'
+    ? '\nIts counters began again: the program was started anew. Whether as a new version, its profiles do not tell: they have no build ID, and no label has changed.'
+    : '';
 }
 
 /** "a: version v1 → v2" or "a, b: restart (3 series)". */
 export function changeText(c: Change): string {
-  const jobs = c.jobs.length > 3 ? `${c.jobs.length} jobs` : c.jobs.filter((j) => j).join(', ');
+  const jobs = c.jobs.length > 3 ? `${c.jobs.length} jobs` : c.jobs.filter(j => j).join(', ');
   const series = c.series === 1 ? '' : ` (${c.series} series)`;
   const values = (list: string[]): string => list.map(c.kind === 'build_id' ? shortBuild : String).join(', ');
   const names = { label: c.name, build_id: 'build', restart: 'restart' };
@@ -31,7 +33,11 @@ export function changeText(c: Change): string {
 }
 
 /** The ranges before and after a time: as long as both fit into the range. */
-export function around(at: number, from: number, to: number): { from_a: string; to_a: string; from: string; to: string } {
+export function around(
+  at: number,
+  from: number,
+  to: number,
+): { from_a: string; to_a: string; from: string; to: string } {
   const length = Math.max(1, Math.min(at - from, to - at));
 
   return { from_a: String(at - length), to_a: String(at - 1), from: String(at), to: String(at + length) };
@@ -42,11 +48,14 @@ const mostJobs = 20;
 
 /** The query for a change: of the jobs that it is about, unless the query has chosen some already. */
 export function changeQuery(query: string, c: Change): string {
-  const names = parseSelector(query)?.matchers.map((m) => m.name) ?? [];
+  const names = parseSelector(query)?.matchers.map(m => m.name) ?? [];
   const [first = ''] = c.jobs;
 
   if (names.includes('job') || !c.jobs.every(Boolean) || !first || c.jobs.length > mostJobs) return query;
-  return withMatcher(query, c.jobs.length === 1 ? { name: 'job', op: '=', value: first } : { name: 'job', op: '=~', value: anyOf(c.jobs) });
+  return withMatcher(
+    query,
+    c.jobs.length === 1 ? { name: 'job', op: '=', value: first } : { name: 'job', op: '=~', value: anyOf(c.jobs) },
+  );
 }
 
 /** What must have happened together to be one change: the same jobs, within this time. */
@@ -57,22 +66,45 @@ const together = 60e3;
  * heap profiles of the same programs show are told with profiles of any type, once.
  */
 export function toldChanges(changes: Change[], ofHeaps: Change[] = []): Change[] {
-  const isOneOf = (list: Change[]) => (c: Change): boolean =>
-    list.some((l) => Math.abs(l.time - c.time) <= together && c.jobs.every((j) => l.jobs.includes(j)));
-  const [isNamed, isSeen] = [isOneOf(changes.filter((c) => c.kind === 'label')), isOneOf(changes.filter((c) => c.kind === 'restart'))];
+  const isOneOf =
+    (list: Change[]) =>
+    (c: Change): boolean =>
+      list.some(l => Math.abs(l.time - c.time) <= together && c.jobs.every(j => l.jobs.includes(j)));
+  const [isNamed, isSeen] = [
+    isOneOf(changes.filter(c => c.kind === 'label')),
+    isOneOf(changes.filter(c => c.kind === 'restart')),
+  ];
 
-  return [...changes.filter((c) => c.kind !== 'build_id' || !isNamed(c)), ...ofHeaps.filter((c) => c.kind === 'restart' && !isSeen(c))];
+  return [
+    ...changes.filter(c => c.kind !== 'build_id' || !isNamed(c)),
+    ...ofHeaps.filter(c => c.kind === 'restart' && !isSeen(c)),
+  ];
 }
 
 /** The most changes that are listed. */
 const listed = 100;
 
-function Marker({ change: c, state, now, act, close, step }: Context & { change: Change; close?: () => void; step: (from: State, by: -1) => void }) {
+function Marker({
+  change: c,
+  state,
+  now,
+  act,
+  close,
+  step,
+}: Context & { change: Change; close?: () => void; step: (from: State, by: -1) => void }) {
   const query = changeQuery(state.query, c);
   const text = changeText(c);
   const show = (): void => {
     close?.();
-    act({ do: 'set', values: { page: 'compare', query, query_a: '', ...around(c.time, parseTime(state.from, now), parseTime(state.to, now)) } });
+    act({
+      do: 'set',
+      values: {
+        page: 'compare',
+        query,
+        query_a: '',
+        ...around(c.time, parseTime(state.from, now), parseTime(state.to, now)),
+      },
+    });
   };
   const before = (): void => {
     close?.();
@@ -81,10 +113,21 @@ function Marker({ change: c, state, now, act, close, step }: Context & { change:
 
   return (
     <>
-      <span class="marker-text" title={text + changeHint(c)}><span class="dim">{formatClock(c.time, state.tz === 'utc')}</span> {text}</span>
+      <span class="marker-text" title={text + changeHint(c)}>
+        <span class="dim">{formatClock(c.time, state.tz === 'utc')}</span> {text}
+      </span>
       <span class="marker-actions">
-        <button type="button" aria-label={`before/after ${text}`} title="Compare the profiles before with those after" onClick={show}>before/after</button>
-        <button type="button" aria-label={`last before ${text}`} title="Open the last profile before" onClick={before}>last before</button>
+        <button
+          type="button"
+          aria-label={`before/after ${text}`}
+          title="Compare the profiles before with those after"
+          onClick={show}
+        >
+          before/after
+        </button>
+        <button type="button" aria-label={`last before ${text}`} title="Open the last profile before" onClick={before}>
+          last before
+        </button>
       </span>
     </>
   );
@@ -100,14 +143,27 @@ export function Markers(props: Context & { changes: Change[]; step: (from: State
   if (!last) return <span class="space" />;
   return (
     <div class="markers">
-      <ul aria-label="Changes in this time range"><li><Marker {...props} change={last} /></li></ul>
+      <ul aria-label="Changes in this time range">
+        <li>
+          <Marker {...props} change={last} />
+        </li>
+      </ul>
       {changes.length > 1 && (
         <span class="anchor">
-          <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>all {changes.length} changes</button>
+          <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>
+            all {changes.length} changes
+          </button>
           {open && (
             <Popup label="All changes" class="right" close={() => setOpen(false)}>
               <ul class="marker-list">
-                {changes.slice(-listed).reverse().map((c) => <li key={key(c)}><Marker {...props} change={c} close={() => setOpen(false)} /></li>)}
+                {changes
+                  .slice(-listed)
+                  .reverse()
+                  .map(c => (
+                    <li key={key(c)}>
+                      <Marker {...props} change={c} close={() => setOpen(false)} />
+                    </li>
+                  ))}
                 {changes.length > listed && <li class="dim">{changes.length - listed} earlier ones</li>}
               </ul>
             </Popup>

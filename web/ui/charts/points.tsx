@@ -36,42 +36,68 @@ export function Points(props: Context & { lines: Line[] }) {
   const open = (p: Point): void =>
     act({ do: 'set', values: { time: String(p.ms), query: narrow(state.query, lines, p.series), zoom: '' } });
 
-  usePlot(
-    place,
-    () => {
-      const colors = styles.map((n) => lineColors()[n]);
-      const columns = titles.map(() => points.map((): number | null => null));
-      const groupAt = lines.map((l) => { const i = shown.indexOf(pointGroup(l, state.by)); return i < 0 ? shown.length : i; });
-      points.forEach((p, i) => ((columns[groupAt[p.series] as number] as (number | null)[])[i] = p.value));
-      const options = plotOptions(state, times, unit, (v) => formatAxis(v, unit), (from, to) => act({ do: 'range', from: String(from), to: String(to) }));
-      return [
-        {
-          ...options,
-          series: [{}, ...titles.map((label, i) => ({ label, stroke: colors[i] as string, paths: () => null, points: { show: true, size: 6, fill: colors[i] as string } }))],
-          hooks: {
-            ...options.hooks,
-            setCursor: [(u) => setPointed(pointAt(u, points))],
-            draw: [(u: uPlot) => ringAt(u, points.find((p) => String(p.ms) === state.time))],
-            ready: [(u: uPlot) => openOnClick(u, points, open)],
-          },
+  usePlot(place, () => {
+    const colors = styles.map(n => lineColors()[n]);
+    const columns = titles.map(() => points.map((): number | null => null));
+    const groupAt = lines.map(l => {
+      const i = shown.indexOf(pointGroup(l, state.by));
+      return i < 0 ? shown.length : i;
+    });
+    points.forEach((p, i) => ((columns[groupAt[p.series] as number] as (number | null)[])[i] = p.value));
+    const options = plotOptions(
+      state,
+      times,
+      unit,
+      v => formatAxis(v, unit),
+      (from, to) => act({ do: 'range', from: String(from), to: String(to) }),
+    );
+    return [
+      {
+        ...options,
+        series: [
+          {},
+          ...titles.map((label, i) => ({
+            label,
+            stroke: colors[i] as string,
+            paths: () => null,
+            points: { show: true, size: 6, fill: colors[i] as string },
+          })),
+        ],
+        hooks: {
+          ...options.hooks,
+          setCursor: [u => setPointed(pointAt(u, points))],
+          draw: [
+            (u: uPlot) =>
+              ringAt(
+                u,
+                points.find(p => String(p.ms) === state.time),
+              ),
+          ],
+          ready: [(u: uPlot) => openOnClick(u, points, open)],
         },
-        [points.map((p) => p.ms / 1000), ...columns] as uPlot.AlignedData,
-      ];
-    },
-    [lines, type, state.tz, state.by, state.time, state.query, times.join()],
-  );
+      },
+      [points.map(p => p.ms / 1000), ...columns] as uPlot.AlignedData,
+    ];
+  }, [lines, type, state.tz, state.by, state.time, state.query, times.join()]);
   useEffect(() => {
     if (!state.time) return;
     place.current?.scrollIntoView({ block: 'nearest' });
   }, [state.time]);
   return (
     <div class="chart">
-      <div class="plot" ref={place} role="img" aria-label={`${type} of ${points.length} profiles of ${lines.length} series`} />
+      <div
+        class="plot"
+        ref={place}
+        role="img"
+        aria-label={`${type} of ${points.length} profiles of ${lines.length} series`}
+      />
       <Legend titles={titles} styles={styles} />
       {pointed && (
         <Tip at={pointed.at}>
           <div class="dim">{formatTime(pointed.point.ms, state.tz === 'utc')}</div>
-          <div><b>{formatAxis(pointed.point.value, unit)}</b> {titleOf(lines[pointed.point.series]?.labels ?? {})}</div>
+          <div>
+            <b>{formatAxis(pointed.point.value, unit)}</b> {titleOf(lines[pointed.point.series]?.labels ?? {})}
+          </div>
           <div class="dim">click to open this profile</div>
         </Tip>
       )}

@@ -19,19 +19,32 @@ function Menu(props: Context & { heat: Heat; cells: Cells }) {
   const row = heat.rows[cells.y0];
   const range = stepRange(heat, cells.x0, cells.x1);
 
-  if (!row?.labels) return <p class="dim">This row is many series, added up: choose another one, or group by another label.</p>;
+  if (!row?.labels)
+    return <p class="dim">This row is many series, added up: choose another one, or group by another label.</p>;
   const query = withLabels(state.query, row.labels);
   const [name, value] = Object.entries(row.labels)[0] ?? ['', ''];
   const rest = (): void => {
     const base = { ...sideB(state), ...range, query: withMatcher(state.query, { name, op: '!=', value }) };
-    act({ do: 'set', values: { page: 'compare', normalize: '1', query, ...range, time: '', span: '', ...asBase(base) } });
+    act({
+      do: 'set',
+      values: { page: 'compare', normalize: '1', query, ...range, time: '', span: '', ...asBase(base) },
+    });
   };
   return (
     <div class="menu" role="group" aria-label={`Actions for ${row.title}`}>
       <b>{row.title}</b>
-      <button type="button" onClick={() => act({ do: 'set', values: { query, ...range, time: '', chart: 'lines', span: '' } })}>Open</button>
+      <button
+        type="button"
+        onClick={() => act({ do: 'set', values: { query, ...range, time: '', chart: 'lines', span: '' } })}
+      >
+        Open
+      </button>
       <OpenOne {...props} query={query} {...range} />
-      {Object.keys(row.labels).length === 1 && <button type="button" onClick={rest}>Against the rest</button>}
+      {Object.keys(row.labels).length === 1 && (
+        <button type="button" onClick={rest}>
+          Against the rest
+        </button>
+      )}
     </div>
   );
 }
@@ -46,7 +59,7 @@ export function Rows(props: Context & { lines: Line[] }) {
   const utc = state.tz === 'utc';
   const describe = (c: Cells): string => {
     const row = heat.rows[c.y0];
-    const values = row?.values.slice(c.x0, c.x1 + 1).filter((v) => v !== null) ?? [];
+    const values = row?.values.slice(c.x0, c.x1 + 1).filter(v => v !== null) ?? [];
     const mean = values.reduce((a, v) => a + v, 0) / (values.length || 1);
     return `${row?.title}: ${values.length ? axisText(mean, heat) : 'no profile'}, from ${formatTime(heat.times[c.x0] as number, utc)}`;
   };
@@ -58,10 +71,10 @@ export function Rows(props: Context & { lines: Line[] }) {
         label={`${heat.type} of ${heat.rows.length} groups over time`}
         utc={utc}
         range={range}
-        scale={(v) => axisText(v, heat)}
+        scale={v => axisText(v, heat)}
         chosen={cells}
         describe={describe}
-        pick={(c) => setCells({ ...c, y1: c.y0 })}
+        pick={c => setCells({ ...c, y1: c.y0 })}
         menu={cells && <Menu {...props} heat={heat} cells={cells} />}
         closeMenu={() => setCells(null)}
       />

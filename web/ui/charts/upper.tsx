@@ -29,7 +29,10 @@ const kinds: [Kind, string, string][] = [
 
 /** Another chart. Rows are for finding an instance among others. */
 function withChart({ state, loader }: Context, chart: Kind): Partial<State> {
-  return { chart, ...(chart === 'rows' && state.by === 'job' && allHave(loader, 'instance') ? { by: 'instance' } : {}) };
+  return {
+    chart,
+    ...(chart === 'rows' && state.by === 'job' && allHave(loader, 'instance') ? { by: 'instance' } : {}),
+  };
 }
 
 function Group({ state, loader, act }: Context) {
@@ -39,9 +42,17 @@ function Group({ state, loader, act }: Context) {
   return (
     <label>
       by{' '}
-      <select aria-label="Group series by" value={state.by} onChange={(e) => act({ do: 'set', values: { by: e.currentTarget.value } })}>
+      <select
+        aria-label="Group series by"
+        value={state.by}
+        onChange={e => act({ do: 'set', values: { by: e.currentTarget.value } })}
+      >
         {!known && <option value={state.by}>{state.by}</option>}
-        {names.map((n) => <option key={n} value={n}>{n}</option>)}
+        {names.map(n => (
+          <option key={n} value={n}>
+            {n}
+          </option>
+        ))}
         <option value="">each series</option>
       </select>
     </label>
@@ -63,22 +74,37 @@ function Picture(props: Context & { changes: Change[] }) {
 
   if (state.chart === 'off') return null;
   if (state.chart === 'history')
-    return <Frame<HistoryAnswer> {...props} key={key} of={key}>{(data) => <History {...props} data={data} />}</Frame>;
+    return (
+      <Frame<HistoryAnswer> {...props} key={key} of={key}>
+        {data => <History {...props} data={data} />}
+      </Frame>
+    );
   return (
     <Frame<Line[]> {...props} key={key} of={key}>
-      {(lines) =>
-        !lines.length ? none
-        : state.chart === 'points' ? <Points {...props} lines={lines} />
-        : state.chart === 'rows' ? <Rows {...props} lines={lines} />
-        : state.chart === 'weights' ? <Weights {...props} line={lines[0] as Line} />
-        : <Chart {...props} lines={lines} times={chartRange(state, props.now)} marks={changes.map((c) => ({ ms: c.time, text: changeText(c) }))} />
+      {lines =>
+        !lines.length ? (
+          none
+        ) : state.chart === 'points' ? (
+          <Points {...props} lines={lines} />
+        ) : state.chart === 'rows' ? (
+          <Rows {...props} lines={lines} />
+        ) : state.chart === 'weights' ? (
+          <Weights {...props} line={lines[0] as Line} />
+        ) : (
+          <Chart
+            {...props}
+            lines={lines}
+            times={chartRange(state, props.now)}
+            marks={changes.map(c => ({ ms: c.time, text: changeText(c) }))}
+          />
+        )
       }
     </Frame>
   );
 }
 
 /** How far the next profile is looked for at first, and then farther: a range may have millions. */
-const windows = [5, 60, 24 * 60, Infinity].map((minutes) => minutes * 60e3);
+const windows = [5, 60, 24 * 60, Infinity].map(minutes => minutes * 60e3);
 
 /** Show the profile before or after the one that is shown, or the last or the first, of those that the page shows. */
 async function stepProfile({ state, now, act }: Context, step: -1 | 1): Promise<void> {
@@ -118,16 +144,38 @@ export function Upper(context: Context) {
         <Group {...context} />
         <div class="tabs" role="group" aria-label="Chart">
           {kinds.map(([kind, title, help]) => (
-            <button key={kind} type="button" title={help} aria-pressed={state.chart === kind} onClick={() => act({ do: 'set', values: withChart(context, kind) })}>{title}</button>
+            <button
+              key={kind}
+              type="button"
+              title={help}
+              aria-pressed={state.chart === kind}
+              onClick={() => act({ do: 'set', values: withChart(context, kind) })}
+            >
+              {title}
+            </button>
           ))}
         </div>
         {state.chart === 'history' && <span>{state.fn || 'the five heaviest functions'}</span>}
-        {state.chart === 'history' && state.fn && <button type="button" onClick={() => act({ do: 'set', values: { fn: '' } })}>the five heaviest</button>}
+        {state.chart === 'history' && state.fn && (
+          <button type="button" onClick={() => act({ do: 'set', values: { fn: '' } })}>
+            the five heaviest
+          </button>
+        )}
         <Markers {...context} changes={changes} step={stepFrom} />
-        <button type="button" title="Compare with the time range before (b)" onClick={() => act({ do: 'set', values: { page: 'compare', ...noBase } })}>Compare with before</button>
+        <button
+          type="button"
+          title="Compare with the time range before (b)"
+          onClick={() => act({ do: 'set', values: { page: 'compare', ...noBase } })}
+        >
+          Compare with before
+        </button>
         <span class="dim">one profile</span>
-        <button type="button" aria-label="The profile before" title="The profile before ([)" onClick={step(-1)}>[</button>
-        <button type="button" aria-label="The profile after" title="The profile after (])" onClick={step(1)}>]</button>
+        <button type="button" aria-label="The profile before" title="The profile before ([)" onClick={step(-1)}>
+          [
+        </button>
+        <button type="button" aria-label="The profile after" title="The profile after (])" onClick={step(1)}>
+          ]
+        </button>
       </div>
       {failure && <FailureBox text={failure} utc={state.tz === 'utc'} />}
       <Picture {...context} changes={changes} />

@@ -14,10 +14,10 @@ import { OpenOne } from './openone.tsx';
 
 /** The cells that the state has chosen. */
 function chosenCells(heat: Heat, s: State): Cells | null {
-  const x0 = heat.times.findIndex((t) => String(t) === s.from);
-  const x1 = heat.times.findIndex((t) => String(t + heat.step - 1) === s.to);
-  const y0 = heat.rows.findIndex((r) => r.max === s.total_max);
-  const y1 = heat.rows.findIndex((r) => r.min === s.total_min);
+  const x0 = heat.times.findIndex(t => String(t) === s.from);
+  const x1 = heat.times.findIndex(t => String(t + heat.step - 1) === s.to);
+  const y0 = heat.rows.findIndex(r => r.max === s.total_max);
+  const y1 = heat.rows.findIndex(r => r.min === s.total_min);
 
   return s.span && !s.total_outside && x0 >= 0 && x1 >= 0 && y0 >= 0 && y1 >= 0 ? { x0, x1, y0, y1 } : null;
 }
@@ -26,13 +26,34 @@ function chosenCells(heat: Heat, s: State): Cells | null {
 function Menu(props: Context & { range: [number, number] }) {
   const { state, act, range } = props;
   const rest = (): void =>
-    act({ do: 'set', values: { page: 'compare', normalize: '1', span: '', chart: 'lines', ...asBase({ ...sideB(state), total_outside: true }) } });
+    act({
+      do: 'set',
+      values: {
+        page: 'compare',
+        normalize: '1',
+        span: '',
+        chart: 'lines',
+        ...asBase({ ...sideB(state), total_outside: true }),
+      },
+    });
 
   return (
     <div class="menu" role="group" aria-label="Actions for the chosen profiles">
-      <button type="button" onClick={rest}>Against the rest</button>
+      <button type="button" onClick={rest}>
+        Against the rest
+      </button>
       <OpenOne {...props} query={state.query} from={state.from} to={state.to} more={chosenParams(state)} />
-      <button type="button" onClick={() => act({ do: 'set', values: { total_min: '', total_max: '', from: String(range[0]), to: String(range[1]), span: '' } })}>All profiles</button>
+      <button
+        type="button"
+        onClick={() =>
+          act({
+            do: 'set',
+            values: { total_min: '', total_max: '', from: String(range[0]), to: String(range[1]), span: '' },
+          })
+        }
+      >
+        All profiles
+      </button>
     </div>
   );
 }
@@ -46,9 +67,17 @@ export function Weights(props: Context & { line: Line }) {
   const heat = useMemo(() => totalsHeat(line, type, step), [line, type, step]);
   const utc = state.tz === 'utc';
 
-  if (!heat) return <p class="empty">A total of a counter counts from the start of the program, and does not say anything about one profile. Choose another sample type.</p>;
+  if (!heat)
+    return (
+      <p class="empty">
+        A total of a counter counts from the start of the program, and does not say anything about one profile. Choose
+        another sample type.
+      </p>
+    );
   const describe = (c: Cells): string => {
-    const count = heat.rows.slice(c.y0, c.y1 + 1).reduce((sum, r) => sum + r.values.slice(c.x0, c.x1 + 1).reduce<number>((a, v) => a + (v ?? 0), 0), 0);
+    const count = heat.rows
+      .slice(c.y0, c.y1 + 1)
+      .reduce((sum, r) => sum + r.values.slice(c.x0, c.x1 + 1).reduce<number>((a, v) => a + (v ?? 0), 0), 0);
     return `${count} ${count === 1 ? 'profile' : 'profiles'} of ${heat.rows[c.y1]?.title} and more, from ${formatTime(heat.times[c.x0] as number, utc)}`;
   };
   const pick = (c: Cells): void => {
@@ -56,8 +85,13 @@ export function Weights(props: Context & { line: Line }) {
     act({
       do: 'set',
       values: {
-        ...stepRange(heat, c.x0, c.x1), time: '', span: range.join(), zoom: '',
-        total_min: heat.rows[c.y1]?.min ?? '', total_max: heat.rows[c.y0]?.max ?? '', total_outside: false,
+        ...stepRange(heat, c.x0, c.x1),
+        time: '',
+        span: range.join(),
+        zoom: '',
+        total_min: heat.rows[c.y1]?.min ?? '',
+        total_max: heat.rows[c.y0]?.max ?? '',
+        total_outside: false,
       },
     });
   };
@@ -69,7 +103,7 @@ export function Weights(props: Context & { line: Line }) {
         label={`Number of profiles by ${heat.type} over time`}
         utc={utc}
         range={range}
-        scale={(v) => String(Math.floor(v) + 1)}
+        scale={v => String(Math.floor(v) + 1)}
         chosen={chosenCells(heat, state)}
         describe={describe}
         pick={pick}

@@ -7,7 +7,14 @@ import { type Heat, levelOf } from '../model/heat.ts';
 export const heatRow = 14;
 
 /** Draw the cells of so many columns; returns the number of cells that were drawn. */
-export function drawHeat(ctx: CanvasRenderingContext2D, heat: Heat, levels: string[], width: number, columns: number, ratio: number): number {
+export function drawHeat(
+  ctx: CanvasRenderingContext2D,
+  heat: Heat,
+  levels: string[],
+  width: number,
+  columns: number,
+  ratio: number,
+): number {
   const cells: [number, number][][] = levels.map(() => []);
   const column = (i: number): number => Math.round((i * width * ratio) / columns);
   const row = (i: number): number => Math.round(i * heatRow * ratio);
@@ -23,7 +30,8 @@ export function drawHeat(ctx: CanvasRenderingContext2D, heat: Heat, levels: stri
   );
   cells.forEach((list, level) => {
     ctx.fillStyle = levels[level] as string;
-    for (const [x, y] of list) ctx.fillRect(column(x), row(y), Math.max(1, column(x + 1) - column(x)), row(y + 1) - row(y) - Math.round(ratio));
+    for (const [x, y] of list)
+      ctx.fillRect(column(x), row(y), Math.max(1, column(x + 1) - column(x)), row(y + 1) - row(y) - Math.round(ratio));
     count += list.length;
   });
   return count;

@@ -94,7 +94,11 @@ function collectRow(scene: Scene, w: Window, at: number, boxes: Box[][], runs: B
     const right = Math.round(end);
     if (end - (x - w.from) * scale >= w.ratio / 2 && right > left) {
       const box = { node, left: Math.max(left, 0), right: Math.min(right, limit), top };
-      (boxes[isOther(tree, node) ? scene.fills.length : node === 0 ? scene.fills.length + 1 : (colors[node] as number)] as Box[]).push(box);
+      (
+        boxes[
+          isOther(tree, node) ? scene.fills.length : node === 0 ? scene.fills.length + 1 : (colors[node] as number)
+        ] as Box[]
+      ).push(box);
       if (matches !== null && matches[tree.answer.name[node] as number] === 1) matched.push(box);
       k++;
       continue;
@@ -103,7 +107,10 @@ function collectRow(scene: Scene, w: Window, at: number, boxes: Box[][], runs: B
     const next = w.from + ((Math.floor((end * 2) / w.ratio) + 1) * w.ratio) / 2 / scale;
     const behind = Math.max(k + 1, firstVisible(tree, row, next, k));
     const last = row[behind - 1] as number;
-    const runEnd = Math.min(Math.round((((tree.x[last] as number) + (tree.weights[last] as number)) - w.from) * scale), limit);
+    const runEnd = Math.min(
+      Math.round(((tree.x[last] as number) + (tree.weights[last] as number) - w.from) * scale),
+      limit,
+    );
     const piece = { node, left: Math.max(left, 0), right: Math.max(runEnd, left + 1), top };
     if (matches !== null && anyMatch(scene, row, k, behind)) matched.push(piece);
     // Runs that touch are drawn at once.
@@ -149,7 +156,8 @@ export function draw(ctx: CanvasRenderingContext2D, scene: Scene, w: Window): Dr
     if (!list.length) return;
     ctx.fillStyle = fills[color] as string;
     drawn.fills++;
-    for (const b of list) ctx.fillRect(b.left, b.top, Math.max(1, b.right - b.left - (b.right - b.left > 3 * gap ? gap : 0)), height);
+    for (const b of list)
+      ctx.fillRect(b.left, b.top, Math.max(1, b.right - b.left - (b.right - b.left > 3 * gap ? gap : 0)), height);
     drawn.boxes += list.length;
   });
   if (runs.length) {

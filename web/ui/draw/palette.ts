@@ -23,7 +23,7 @@ export interface Palette {
 const hues = [18, 40, 62, 95, 140, 170, 195, 215, 240, 270, 305, 340];
 
 function shades(light: [number, number], saturation: number): string[] {
-  return hues.flatMap((h) => light.map((l) => `hsl(${h} ${saturation}% ${l}%)`));
+  return hues.flatMap(h => light.map(l => `hsl(${h} ${saturation}% ${l}%)`));
 }
 
 export const light: Palette = {
@@ -97,7 +97,10 @@ export function colorsOf(tree: Tree, palette: Palette, by: 'package' | 'binary' 
       }
       out[i] = color[text] as number;
     } else if (by === 'binary') out[i] = index(binary);
-    else if (by === 'self') out[i] = a.total ? Math.min(hues.length * 2 - 1, Math.floor((Math.abs(a.self[i] as number) / Math.abs(a.total)) * 240)) : 0;
+    else if (by === 'self')
+      out[i] = a.total
+        ? Math.min(hues.length * 2 - 1, Math.floor((Math.abs(a.self[i] as number) / Math.abs(a.total)) * 240))
+        : 0;
     else out[i] = 0;
   }
   return out;

@@ -51,9 +51,19 @@ function boxOf(a: GraphAnswer, i: number): Omit<Box, 'x' | 'y'> {
   const share = a.total ? Math.sqrt(Math.abs(n.flat / a.total)) : 0;
   const font = Math.round(least + (most - least) * Math.min(1, share));
   const own = `${formatScaled(n.flat, a)} (${formatShare(n.flat, a.total)})`;
-  const lines = [cut(shortName(n.name)), n.flat ? own : '', n.cum === n.flat ? '' : `${n.flat ? 'of ' : ''}${formatScaled(n.cum, a)} (${formatShare(n.cum, a.total)})`].filter(Boolean);
+  const lines = [
+    cut(shortName(n.name)),
+    n.flat ? own : '',
+    n.cum === n.flat ? '' : `${n.flat ? 'of ' : ''}${formatScaled(n.cum, a)} (${formatShare(n.cum, a.total)})`,
+  ].filter(Boolean);
 
-  return { node: i, font, lines, width: Math.max(...lines.map((l) => l.length)) * font * advance + 16, height: lines.length * font * 1.3 + 10 };
+  return {
+    node: i,
+    font,
+    lines,
+    width: Math.max(...lines.map(l => l.length)) * font * advance + 16,
+    height: lines.length * font * 1.3 + 10,
+  };
 }
 
 /** Place all boxes and arrows. The library for that is large: it is loaded for the first call graph. */
@@ -66,20 +76,42 @@ export async function layoutGraph(a: GraphAnswer): Promise<Drawing> {
   boxes.forEach((b, i) => g.setNode(String(i), { width: b.width, height: b.height }));
   a.edges.forEach((e, i) => {
     const text = formatScaled(e.weight, a);
-    g.setEdge(String(e.from), String(e.to), { width: text.length * 11 * advance, height: 14, labelpos: 'r', weight: 1 + Math.round((10 * Math.abs(e.weight)) / (Math.abs(a.total) || 1)) }, String(i));
+    g.setEdge(
+      String(e.from),
+      String(e.to),
+      {
+        width: text.length * 11 * advance,
+        height: 14,
+        labelpos: 'r',
+        weight: 1 + Math.round((10 * Math.abs(e.weight)) / (Math.abs(a.total) || 1)),
+      },
+      String(i),
+    );
   });
   layout(g);
   const arrows = a.edges.map((e, i): Arrow => {
-    const laid = g.edge(String(e.from), String(e.to), String(i)) as { points: { x: number; y: number }[]; x?: number; y?: number };
+    const laid = g.edge(String(e.from), String(e.to), String(i)) as {
+      points: { x: number; y: number }[];
+      x?: number;
+      y?: number;
+    };
     return {
-      from: e.from, to: e.to, points: laid.points, dashed: e.residual,
+      from: e.from,
+      to: e.to,
+      points: laid.points,
+      dashed: e.residual,
       width: 1 + 5 * Math.sqrt(Math.abs(e.weight) / (Math.abs(a.total) || 1)),
-      text: formatScaled(e.weight, a) + (e.inline ? ' (inline)' : ''), x: laid.x ?? 0, y: laid.y ?? 0,
+      text: formatScaled(e.weight, a) + (e.inline ? ' (inline)' : ''),
+      x: laid.x ?? 0,
+      y: laid.y ?? 0,
     };
   });
   const size = g.graph() as { width?: number; height?: number };
   return {
-    boxes: boxes.map((b, i) => ({ ...b, ...(g.node(String(i)) as { x: number; y: number; width: number; height: number }) })),
+    boxes: boxes.map((b, i) => ({
+      ...b,
+      ...(g.node(String(i)) as { x: number; y: number; width: number; height: number }),
+    })),
     arrows,
     width: Math.ceil(size.width ?? 0) + 1,
     height: Math.ceil(size.height ?? 0) + 1,
@@ -88,7 +120,7 @@ export async function layoutGraph(a: GraphAnswer): Promise<Drawing> {
 
 /** The path of an arrow: straight ends, and bends through the points. */
 export function arrowPath(points: { x: number; y: number }[]): string {
-  const [first, ...rest] = points.map((p) => ({ x: Math.round(p.x * 10) / 10, y: Math.round(p.y * 10) / 10 }));
+  const [first, ...rest] = points.map(p => ({ x: Math.round(p.x * 10) / 10, y: Math.round(p.y * 10) / 10 }));
 
   if (!first) return '';
   let path = `M${first.x},${first.y}`;

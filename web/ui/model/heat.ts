@@ -30,7 +30,10 @@ export interface Heat {
 }
 
 function finish(heat: Omit<Heat, 'most'>): Heat {
-  return { ...heat, most: heat.rows.reduce((m, r) => r.values.reduce<number>((a, v) => Math.max(a, Math.abs(v ?? 0)), m), 0) };
+  return {
+    ...heat,
+    most: heat.rows.reduce((m, r) => r.values.reduce<number>((a, v) => Math.max(a, Math.abs(v ?? 0)), m), 0),
+  };
 }
 
 /** A row for each group of series, the heaviest first. */
@@ -38,9 +41,9 @@ export function seriesHeat(lines: Line[], sampleType: string, step: number): Hea
   const data = chartData(lines, sampleType, maxRows);
 
   return finish({
-    times: data.times.map((t) => t * 1000),
+    times: data.times.map(t => t * 1000),
     step,
-    rows: data.lines.map((l) => ({ title: l.title, labels: l.labels, min: '', max: '', values: l.values })),
+    rows: data.lines.map(l => ({ title: l.title, labels: l.labels, min: '', max: '', values: l.values })),
     type: data.type,
     kind: data.kind,
   });
@@ -54,14 +57,16 @@ export function totalsHeat(line: Line, sampleType: string, step: number): Heat |
 
   if (!buckets) return null;
   const last = buckets.bounds.length - 2;
-  const rows = buckets.bounds.slice(0, -1).map((low, i): HeatRow => ({
-    title: formatValue(low, unit),
-    labels: null,
-    min: i === 0 ? '' : String(low),
-    // The buckets are apart by whole numbers: the last value of one is just below the next.
-    max: i === last ? '' : String((buckets.bounds[i + 1] as number) - 1),
-    values: buckets.counts.map((c) => c[i] || null),
-  }));
+  const rows = buckets.bounds.slice(0, -1).map(
+    (low, i): HeatRow => ({
+      title: formatValue(low, unit),
+      labels: null,
+      min: i === 0 ? '' : String(low),
+      // The buckets are apart by whole numbers: the last value of one is just below the next.
+      max: i === last ? '' : String((buckets.bounds[i + 1] as number) - 1),
+      values: buckets.counts.map(c => c[i] || null),
+    }),
+  );
   return finish({ times: line.timestamps, step, rows: rows.reverse(), type, kind: 'state' });
 }
 

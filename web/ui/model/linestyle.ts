@@ -60,5 +60,5 @@ export function lineStyles(titles: string[], kinds = dashes.length): number[] {
     out.set(title, style);
     if (!known.has(title)) known.set(title, { style, age: known.size });
   }
-  return titles.map((t) => out.get(t) ?? 0);
+  return titles.map(t => out.get(t) ?? 0);
 }

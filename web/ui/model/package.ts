@@ -33,7 +33,9 @@ function pathLength(name: string): number {
 
 /** A name without the major versions of Go modules, as pprof/filter/module_version.c removes them, but for gopkg.in. */
 export function withoutVersion(name: string): string {
-  return name.replace(/[^\s;{}*&[\],()<>"'`:]+/g, (path) => (/^[^/]*\.[^/]*\//.test(path) ? path.replace(/\/v(?:[2-9]|[1-9]\d+)(?=[/.])/g, '') : path));
+  return name.replace(/[^\s;{}*&[\],()<>"'`:]+/g, path =>
+    /^[^/]*\.[^/]*\//.test(path) ? path.replace(/\/v(?:[2-9]|[1-9]\d+)(?=[/.])/g, '') : path,
+  );
 }
 
 /** FNV-1a, to choose a colour. */

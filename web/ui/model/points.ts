@@ -27,17 +27,17 @@ export function narrow(query: string, lines: { labels: Record<string, string> }[
   const own = lines[series]?.labels ?? {};
 
   if (!s || lines.length < 2) return query;
-  const names = [...new Set(lines.flatMap((l) => Object.keys(l.labels)))].sort();
+  const names = [...new Set(lines.flatMap(l => Object.keys(l.labels)))].sort();
   const added = names
-    .filter((n) => n !== '__name__' && lines.some((l) => (l.labels[n] ?? '') !== (own[n] ?? '')))
+    .filter(n => n !== '__name__' && lines.some(l => (l.labels[n] ?? '') !== (own[n] ?? '')))
     .map((name): Matcher => ({ name, op: '=', value: own[name] ?? '' }));
-  const others = s.matchers.filter((m) => !added.some((x) => x.name === m.name));
+  const others = s.matchers.filter(m => !added.some(x => x.name === m.name));
   return formatSelector({ type: s.type, matchers: [...others, ...added] });
 }
 
 /** The profile before or after a time; undefined: there is none. */
 export function neighbour(points: Point[], ms: number, step: -1 | 1): Point | undefined {
-  return step < 0 ? points.findLast((p) => p.ms < ms) : points.find((p) => p.ms > ms);
+  return step < 0 ? points.findLast(p => p.ms < ms) : points.find(p => p.ms > ms);
 }
 
 /** The groups of series by a label's values, the heaviest first. */
@@ -54,7 +54,7 @@ export function pointGroups(lines: Line[], by: string, type: string): string[] {
 
 /** The group of a series. */
 export function pointGroup(l: Line, by: string): string {
-  const names = by ? by.split(',') : Object.keys(l.labels).filter((n) => n !== '__name__');
+  const names = by ? by.split(',') : Object.keys(l.labels).filter(n => n !== '__name__');
 
-  return titleOf(Object.fromEntries(names.map((n) => [n, l.labels[n] ?? ''])));
+  return titleOf(Object.fromEntries(names.map(n => [n, l.labels[n] ?? ''])));
 }

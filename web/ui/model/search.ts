@@ -21,11 +21,11 @@ export function matcher(text: string): { test: (name: string) => boolean; error:
 
   if (!regex) {
     const low = text.toLowerCase();
-    return { test: (name) => name.toLowerCase().includes(low), error: '' };
+    return { test: name => name.toLowerCase().includes(low), error: '' };
   }
   try {
     const r = new RegExp(regex[1] as string, 'i');
-    return { test: (name) => r.test(name), error: '' };
+    return { test: name => r.test(name), error: '' };
   } catch (e) {
     return { test: () => false, error: (e as Error).message };
   }
@@ -47,14 +47,19 @@ function testNames(strings: string[], names: Uint8Array, test: (name: string) =>
 
 /** Which names are this one. */
 export function namesOf(answer: FlameAnswer, name: string): Uint8Array {
-  return Uint8Array.from(answer.strings, (s) => (s === name ? 1 : 0));
+  return Uint8Array.from(answer.strings, s => (s === name ? 1 : 0));
 }
 
 /**
  * Search all names. Without a text nothing matches. `first`: the first node that can match, which the box of the total
  * in front cannot. `clock`: the time in ms.
  */
-export function search(answer: FlameAnswer, text: string, first = 1, clock: () => number = () => performance.now()): Found {
+export function search(
+  answer: FlameAnswer,
+  text: string,
+  first = 1,
+  clock: () => number = () => performance.now(),
+): Found {
   const names = new Uint8Array(answer.strings.length);
   const found: Found = { names, nodes: 0, weight: 0, self: 0, error: '' };
 

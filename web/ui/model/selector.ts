@@ -80,7 +80,7 @@ function nameText(name: string): string {
 /** The text of a selector. */
 export function formatSelector(s: Selector): string {
   const simple = plain.exec(s.type)?.[0] === s.type;
-  const parts = s.matchers.map((m) => `${nameText(m.name)}${m.op}${quote(m.value)}`);
+  const parts = s.matchers.map(m => `${nameText(m.name)}${m.op}${quote(m.value)}`);
 
   if (!simple && s.type) parts.unshift(quote(s.type));
   return `${simple ? s.type : ''}${parts.length ? `{${parts.join(',')}}` : ''}`;
@@ -91,7 +91,7 @@ export function withMatcher(text: string, m: Matcher): string {
   const s = parseSelector(text);
 
   if (!s) return text;
-  const others = s.matchers.filter((x) => x.name !== m.name || x.op !== '=' || m.op !== '=');
+  const others = s.matchers.filter(x => x.name !== m.name || x.op !== '=' || m.op !== '=');
   return formatSelector({ type: s.type, matchers: [...others, m] });
 }
 
@@ -109,5 +109,5 @@ export function withoutMatcher(text: string, i: number): string {
 
 /** The regular expression that matches these values, and no others. */
 export function anyOf(values: string[]): string {
-  return values.map((v) => v.replace(/[\\^$|?*+.()[\]{}]/g, '\\$&')).join('|');
+  return values.map(v => v.replace(/[\\^$|?*+.()[\]{}]/g, '\\$&')).join('|');
 }

@@ -29,9 +29,9 @@ function sum(values: (number | null)[]): number {
 
 /** The labels that tell lines apart: those that not all have with one value. */
 function differing(lines: Line[]): string[] {
-  const names = [...new Set(lines.flatMap((l) => Object.keys(l.labels)))];
+  const names = [...new Set(lines.flatMap(l => Object.keys(l.labels)))];
 
-  return names.filter((n) => new Set(lines.map((l) => l.labels[n] ?? '')).size > 1);
+  return names.filter(n => new Set(lines.map(l => l.labels[n] ?? '')).size > 1);
 }
 
 /** The title of a group: its label values, of many labels only the named ones. */
@@ -39,14 +39,16 @@ export function titleOf(labels: Record<string, string>, names = Object.keys(labe
   const all = Object.entries(labels);
   const entries = all.length > 1 ? all.filter(([k]) => names.includes(k)) : all;
 
-  return entries.length === 1 ? (entries[0] as [string, string])[1] : entries.map(([k, v]) => `${k}=${v}`).join(' ') || 'all';
+  return entries.length === 1
+    ? (entries[0] as [string, string])[1]
+    : entries.map(([k, v]) => `${k}=${v}`).join(' ') || 'all';
 }
 
 /** The sample type of this name, as "cpu/nanoseconds"; without one of this name, the last of all. */
 export function typeOf(lines: Line[], sampleType: string): string {
-  const types = [...new Set(lines.flatMap((l) => Object.keys(l.totals)))];
+  const types = [...new Set(lines.flatMap(l => Object.keys(l.totals)))];
 
-  return types.find((t) => t.split('/')[0] === sampleType) ?? types.at(-1) ?? '';
+  return types.find(t => t.split('/')[0] === sampleType) ?? types.at(-1) ?? '';
 }
 
 /** The unit of a sample type: of "cpu/nanoseconds", "nanoseconds". */
@@ -58,7 +60,7 @@ export function unitOf(type: string): string {
 export function kindOf(lines: Line[], sampleType: string): Kind {
   const type = typeOf(lines, sampleType);
 
-  return lines.find((l) => l.kinds?.[type])?.kinds?.[type] ?? 'flow';
+  return lines.find(l => l.kinds?.[type])?.kinds?.[type] ?? 'flow';
 }
 
 /** The heaviest lines of one sample type, and the rest as one more. */
@@ -66,20 +68,31 @@ export function chartData(lines: Line[], sampleType: string, most = maxLines): C
   const type = typeOf(lines, sampleType);
   const names = differing(lines);
   const title = (labels: Record<string, string>): string =>
-    lines.length > 1 && !Object.keys(labels).length ? 'without the label' : titleOf(labels, names.length ? names : undefined);
+    lines.length > 1 && !Object.keys(labels).length
+      ? 'without the label'
+      : titleOf(labels, names.length ? names : undefined);
   const shown = lines
-    .filter((l) => l.totals[type])
-    .map((l): ChartLine => ({ title: title(l.labels), labels: l.labels, values: l.totals[type] as (number | null)[], covered: l.covered?.[type] }))
+    .filter(l => l.totals[type])
+    .map(
+      (l): ChartLine => ({
+        title: title(l.labels),
+        labels: l.labels,
+        values: l.totals[type] as (number | null)[],
+        covered: l.covered?.[type],
+      }),
+    )
     .sort((a, b) => sum(b.values) - sum(a.values));
   const rest = shown.splice(most);
 
   if (rest.length) {
     const add = (a: number | null, v: number | null): number | null => (v === null ? a : (a ?? 0) + v);
-    const values = (rest[0] as ChartLine).values.map((_, i) => rest.reduce<number | null>((a, l) => add(a, l.values[i] ?? null), null));
+    const values = (rest[0] as ChartLine).values.map((_, i) =>
+      rest.reduce<number | null>((a, l) => add(a, l.values[i] ?? null), null),
+    );
     shown.push({ title: `${rest.length} more`, labels: null, values });
   }
   return {
-    times: (lines[0]?.timestamps ?? []).map((t) => t / 1000),
+    times: (lines[0]?.timestamps ?? []).map(t => t / 1000),
     lines: shown,
     type,
     kind: kindOf(lines, sampleType),
@@ -131,15 +144,17 @@ function perSecond(values: (number | null)[], seconds: (number | null)[]): (numb
 export function historyLines(data: HistoryAnswer): Line[] {
   const type = `${data.sample_type}/${data.unit}`;
   const one = data.functions.length === 1;
-  const isRate = data.functions.some((f) => f.seconds.some((s) => s !== null));
+  const isRate = data.functions.some(f => f.seconds.some(s => s !== null));
 
-  return data.functions.flatMap((f) =>
-    (one ? (['cum', 'flat'] as const) : (['flat'] as const)).map((key): Line => ({
-      labels: { value: one ? `${f.name} ${key === 'cum' ? 'with callees' : 'self'}` : f.name },
-      timestamps: data.timestamps,
-      totals: { [type]: isRate ? perSecond(f[key], f.seconds) : f[key] },
-      kinds: { [type]: isRate ? 'flow' : 'state' },
-    })),
+  return data.functions.flatMap(f =>
+    (one ? (['cum', 'flat'] as const) : (['flat'] as const)).map(
+      (key): Line => ({
+        labels: { value: one ? `${f.name} ${key === 'cum' ? 'with callees' : 'self'}` : f.name },
+        timestamps: data.timestamps,
+        totals: { [type]: isRate ? perSecond(f[key], f.seconds) : f[key] },
+        kinds: { [type]: isRate ? 'flow' : 'state' },
+      }),
+    ),
   );
 }
 

@@ -38,7 +38,10 @@ export function endpointsOf(targets: Target[]): Endpoint[] {
     if (rank[t.health] < rank[e.health]) e.health = t.health;
     all.set(key, e);
   }
-  for (const e of all.values()) e.scrapes.sort((a, b) => rank[a.health] - rank[b.health] || ((a.labels.__name__ ?? '') < (b.labels.__name__ ?? '') ? -1 : 1));
+  for (const e of all.values())
+    e.scrapes.sort(
+      (a, b) => rank[a.health] - rank[b.health] || ((a.labels.__name__ ?? '') < (b.labels.__name__ ?? '') ? -1 : 1),
+    );
   return [...all.values()];
 }
 
@@ -48,7 +51,10 @@ function hasText(f: Filter, ...texts: string[]): boolean {
 }
 
 function matches(e: Endpoint, f: Filter): boolean {
-  return (!f.health || e.health === f.health) && e.scrapes.some((t) => hasText(f, t.scrapeUrl, t.lastError, t.scrapePool, ...Object.values(t.labels)));
+  return (
+    (!f.health || e.health === f.health) &&
+    e.scrapes.some(t => hasText(f, t.scrapeUrl, t.lastError, t.scrapePool, ...Object.values(t.labels)))
+  );
 }
 
 /** Targets by job, jobs with targets that are down first; in a job those that are down. */
@@ -69,17 +75,24 @@ export function byJob(endpoints: Endpoint[], filter: Filter): [string, Endpoint[
 
 /** The scrape that "Profile now" means: of CPU time, if there is one. */
 export function mainScrape(e: Endpoint): Target {
-  return e.scrapes.find((t) => t.labels.__name__ === 'profile') ?? (e.scrapes[0] as Target);
+  return e.scrapes.find(t => t.labels.__name__ === 'profile') ?? (e.scrapes[0] as Target);
 }
 
 /** The service discoveries that fail; they count as targets that are down. */
 export function failing(list: Discovery[], filter: Filter): Discovery[] {
-  return list.filter((d) => d.health === 'down' && (!filter.health || filter.health === 'down') && hasText(filter, d.scrapePool, d.discovery, d.source, d.lastError));
+  return list.filter(
+    d =>
+      d.health === 'down' &&
+      (!filter.health || filter.health === 'down') &&
+      hasText(filter, d.scrapePool, d.discovery, d.source, d.lastError),
+  );
 }
 
 /** The machines that eBPF profiles. */
 export function machines(list: Collector[], filter: Filter): Collector[] {
-  return list.filter((c) => (!filter.health || c.health === filter.health) && hasText(filter, 'ebpf', c.node, c.lastError));
+  return list.filter(
+    c => (!filter.health || c.health === filter.health) && hasText(filter, 'ebpf', c.node, c.lastError),
+  );
 }
 
 /** The errors of targets, equal ones together; addresses and numbers do not tell them apart. */
@@ -88,7 +101,10 @@ export function byError(targets: Target[]): { text: string; count: number }[] {
 
   for (const t of targets) {
     if (!t.lastError) continue;
-    const key = t.lastError.replaceAll(t.scrapeUrl, '…').replaceAll(t.labels.instance ?? '\0', '…').replace(/\d+/g, '#');
+    const key = t.lastError
+      .replaceAll(t.scrapeUrl, '…')
+      .replaceAll(t.labels.instance ?? '\0', '…')
+      .replace(/\d+/g, '#');
     const group = groups.get(key) ?? { text: t.lastError, count: 0 };
     group.count++;
     groups.set(key, group);
@@ -118,7 +134,9 @@ export function costs(targets: Target[]): Cost[] {
     sum.share += (1000 * t.lastScrapeDuration) / (parseDuration(t.scrapeInterval) || 1);
     sums.set(type, sum);
   }
-  return [...sums].map(([type, s]) => ({ type, targets: s.n, seconds: s.seconds / s.n, share: Math.min(1, s.share / s.n) })).sort((a, b) => b.share - a.share);
+  return [...sums]
+    .map(([type, s]) => ({ type, targets: s.n, seconds: s.seconds / s.n, share: Math.min(1, s.share / s.n) }))
+    .sort((a, b) => b.share - a.share);
 }
 
 /** The selector of one series; no other target of a job has the same, while the server hides parameters of URLs. */

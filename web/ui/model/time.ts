@@ -23,7 +23,9 @@ const farthest = 8.64e15;
 /** Milliseconds of a date or a clock time of today in UTC, or of RFC 3339. */
 function parseDate(text: string, now: number): number {
   const clock = /^\d\d:\d\d(:\d\d)?$/.test(text);
-  const m = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?(Z|[+-]\d\d:\d\d)?$/.exec(clock ? `${new Date(now).toISOString().slice(0, 10)}T${text}` : text);
+  const m = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?(Z|[+-]\d\d:\d\d)?$/.exec(
+    clock ? `${new Date(now).toISOString().slice(0, 10)}T${text}` : text,
+  );
 
   return m ? Date.parse(`${m[1]}T${m[2] ?? '00:00'}${m[3] ?? 'Z'}`) : NaN;
 }
@@ -31,10 +33,11 @@ function parseDate(text: string, now: number): number {
 /** Milliseconds since the epoch of a time in one of the forms that the API takes; NaN for other texts. */
 export function parseTime(text: string, now: number): number {
   const m = /^(?:now)?(?:([+-])(.*[a-z]))?$/.exec(text);
-  const ms =
-    /^-?\d+$/.test(text) ? Number(text)
-    : m && text ? now + (m[2] ? (m[1] === '-' ? -1 : 1) * parseDuration(m[2]) : 0)
-    : parseDate(text, now);
+  const ms = /^-?\d+$/.test(text)
+    ? Number(text)
+    : m && text
+      ? now + (m[2] ? (m[1] === '-' ? -1 : 1) * parseDuration(m[2]) : 0)
+      : parseDate(text, now);
 
   return Math.abs(ms) <= farthest ? ms : NaN;
 }
@@ -58,7 +61,7 @@ export function formatTime(ms: number, utc: boolean): string {
  * them. What is in quotes, such as the value of a label, is not a time.
  */
 export function withShownTimes(text: string, utc: boolean): string {
-  return text.replace(/"(?:[^"\\]|\\.)*"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (found) => {
+  return text.replace(/"(?:[^"\\]|\\.)*"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, found => {
     const ms = found.startsWith('"') ? NaN : Date.parse(found);
 
     return Number.isNaN(ms) ? found : formatTime(ms, utc);
@@ -78,7 +81,7 @@ const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14
 export function stepFor(spanMs: number, max: number): number {
   const least = spanMs / 1000 / max;
 
-  return steps.find((s) => s >= least) ?? Math.ceil(least / 86400) * 86400;
+  return steps.find(s => s >= least) ?? Math.ceil(least / 86400) * 86400;
 }
 
 /** Whole times between two, at most about `most` of them, for an axis. */

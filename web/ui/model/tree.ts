@@ -39,14 +39,14 @@ function hashOf(text: string): number {
     b = Math.imul(b ^ (c + 0x5bd1), 0x85ebca6b);
     b ^= b >>> 13;
   }
-  return ((b >>> 0) % 0x100000) * 0x100000 + ((a ^ (a >>> 20)) >>> 0) % 0x100000;
+  return ((b >>> 0) % 0x100000) * 0x100000 + (((a ^ (a >>> 20)) >>> 0) % 0x100000);
 }
 
 /** The hash of a path: from that of its parent, and that of the name of its last node. */
 function mix(parent: number, name: number): number {
   const low = parent % 0x100000;
   const high = Math.floor(parent / 0x100000);
-  let a = Math.imul(low ^ 0x9e3779b9, 0x85ebca6b) ^ (name % 0x100000);
+  let a = Math.imul(low ^ 0x9e3779b9, 0x85ebca6b) ^ name % 0x100000;
   let b = Math.imul(high ^ 0x7f4a7c15, 0xc2b2ae35) ^ Math.floor(name / 0x100000);
 
   a = Math.imul(a ^ (a >>> 15) ^ high, 0x2c1b3c6d);
@@ -80,7 +80,7 @@ export function layout(answer: FlameAnswer, order: 'value' | 'name'): Tree {
     if ((names[text] as number) < 0) names[text] = hashOf(name(i));
     hash[i] = mix(hash[parent] as number, names[text] as number);
   }
-  const sent = inRow.map((n) => new Uint32Array(n));
+  const sent = inRow.map(n => new Uint32Array(n));
   const filled = new Uint32Array(sent.length);
   for (let i = 0; i < count; i++) {
     const d = depth[i] as number;
@@ -140,7 +140,8 @@ export function pathTo(tree: Tree, node: number): string[] {
 
 /** The first place in a row, from `from` on, whose box ends right of `at`. */
 export function firstVisible(tree: Tree, row: Uint32Array, at: number, from = 0): number {
-  const ends = (k: number): boolean => (tree.x[row[k] as number] as number) + (tree.weights[row[k] as number] as number) <= at;
+  const ends = (k: number): boolean =>
+    (tree.x[row[k] as number] as number) + (tree.weights[row[k] as number] as number) <= at;
   let low = from;
   let step = 1;
 

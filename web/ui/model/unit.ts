@@ -43,7 +43,7 @@ function find(kind: Kind, unit: string): Unit | undefined {
   const plain = unit.toLowerCase();
   const single = plain.length > 2 ? plain.replace(/s$/, '') : plain;
 
-  return kind.units.find((u) => u.aliases.includes(single) || u.aliases.includes(plain));
+  return kind.units.find(u => u.aliases.includes(single) || u.aliases.includes(plain));
 }
 
 /** Two decimals as "%.2f" prints them, without a ".00" at the end. */
@@ -53,15 +53,15 @@ function digits(value: number): string {
 
 /** "12.40s", "6.62MB", "1204": a value of this unit, in the unit that suits it. */
 export function formatValue(value: number, unit: string): string {
-  const kind = kinds.find((k) => find(k, unit));
+  const kind = kinds.find(k => find(k, unit));
   const from = kind && find(kind, unit);
 
   if (value === 0) return '0';
   if (value < 0) return `-${formatValue(-value, unit)}`;
   if (!kind || !from) return digits(value);
   const base = value * from.factor;
-  const target = kind.units.findLast((u) => base >= u.factor);
-  const fallback = kind.units.find((u) => u.name === kind.fallback) as Unit;
+  const target = kind.units.findLast(u => base >= u.factor);
+  const fallback = kind.units.find(u => u.name === kind.fallback) as Unit;
   const text = digits(base / (target ?? fallback).factor);
   return text === '0' ? '0' : text + (target ?? fallback).name;
 }
@@ -77,7 +77,10 @@ export interface Scale {
 export function formatRate(value: number, unit: string): string {
   const cores = value / 1e9;
 
-  if (unit === 'nanoseconds') return cores && Math.abs(cores) < 0.01 ? `${Number((1000 * cores).toPrecision(3))} mcores` : `${Number(cores.toPrecision(3))} cores`;
+  if (unit === 'nanoseconds')
+    return cores && Math.abs(cores) < 0.01
+      ? `${Number((1000 * cores).toPrecision(3))} mcores`
+      : `${Number(cores.toPrecision(3))} cores`;
   return formatValue(value, unit) + (value ? '/s' : '');
 }
 
@@ -101,7 +104,11 @@ export function formatShare(value: number, total: number): string {
   if (share >= 1) return `${share.toFixed(2)}%`;
   if (share === 0) return '0%';
   // As C's %.2g: without zeros at the end, with an exponent when it is tiny.
-  if (share < 1e-4) return `${share.toExponential(1).replace(/\.0e/, 'e').replace(/e-(\d)$/, 'e-0$1')}%`;
+  if (share < 1e-4)
+    return `${share
+      .toExponential(1)
+      .replace(/\.0e/, 'e')
+      .replace(/e-(\d)$/, 'e-0$1')}%`;
   return `${Number(share.toPrecision(2))}%`;
 }
 

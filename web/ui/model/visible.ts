@@ -7,7 +7,7 @@
  * from programs that others wrote, so they are shown as they are stored.
  */
 export function visible(text: string): string {
-  return text.replace(/\p{Bidi_Control}/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return text.replace(/\p{Bidi_Control}/gu, c => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** The attributes with texts that people read or hear. */

@@ -30,12 +30,22 @@ function sideText(side: Profiles, now: number, utc: boolean, unit: string): stri
 /** The largest value of both charts, so that their heights can be compared. */
 function mostOf(context: Context): number {
   const type = shownType(context);
-  const all = (['lines', 'lines_a'] as const).flatMap((key) => chartData(context.loader.get<Line[]>(key)?.answer?.data ?? [], type).lines);
+  const all = (['lines', 'lines_a'] as const).flatMap(
+    key => chartData(context.loader.get<Line[]>(key)?.answer?.data ?? [], type).lines,
+  );
 
   return 1.05 * all.reduce((most, l) => l.values.reduce<number>((m, v) => Math.max(m, v ?? 0), most), 0);
 }
 
-function Side(props: Context & { title: string; lines: 'lines' | 'lines_a'; range: 'range' | 'range_a'; side: Profiles; most: number }) {
+function Side(
+  props: Context & {
+    title: string;
+    lines: 'lines' | 'lines_a';
+    range: 'range' | 'range_a';
+    side: Profiles;
+    most: number;
+  },
+) {
   const { now, state, lines, side } = props;
 
   return (
@@ -45,7 +55,15 @@ function Side(props: Context & { title: string; lines: 'lines' | 'lines_a'; rang
         <span>{sideText(side, now, state.tz === 'utc', shownUnit(props))}</span>
       </div>
       <Frame<Line[]> {...props} of={lines}>
-        {(data) => (data.length ? <Chart {...props} lines={data} times={[parseTime(side.from, now), parseTime(side.to, now)]} /> : <p class="empty">Nothing matches <code>{side.query}</code> in this time range.</p>)}
+        {data =>
+          data.length ? (
+            <Chart {...props} lines={data} times={[parseTime(side.from, now), parseTime(side.to, now)]} />
+          ) : (
+            <p class="empty">
+              Nothing matches <code>{side.query}</code> in this time range.
+            </p>
+          )
+        }
       </Frame>
     </section>
   );
@@ -62,11 +80,14 @@ function Uneven(context: Context) {
   const a = count('X-Everprof-Profiles-A');
   const b = count('X-Everprof-Profiles') - a;
 
-  if (comparedBy(context) !== 'value' || loaded?.stale || shownKind(context) === 'state' || !isUneven(a, b)) return null;
+  if (comparedBy(context) !== 'value' || loaded?.stale || shownKind(context) === 'state' || !isUneven(a, b))
+    return null;
   return (
     <div class="notice warn" role="status">
       A has {a} profiles and B has {b}: by value, the difference is also that of their numbers.
-      <button type="button" onClick={() => act({ do: 'set', values: { normalize: '1' } })}>Compare shares</button>
+      <button type="button" onClick={() => act({ do: 'set', values: { normalize: '1' } })}>
+        Compare shares
+      </button>
     </div>
   );
 }
@@ -89,7 +110,9 @@ function Versions({ state, act, loader }: Context) {
   return (
     <div class="notice warn" role="status">
       {renamed} functions have other names only because the path of their module has another version, such as /v2.
-      <button type="button" onClick={() => act({ do: 'set', values: { ignore_versions: true } })}>Ignore versions</button>
+      <button type="button" onClick={() => act({ do: 'set', values: { ignore_versions: true } })}>
+        Ignore versions
+      </button>
     </div>
   );
 }
@@ -110,8 +133,8 @@ function useHalves({ state, loader, now, act }: Context): void {
     if (!wanted) return;
     const abort = new AbortController();
     profilesBetween(state.query, parseTime(state.from, now), parseTime(state.to, now), abort.signal)
-      .then((lines) => {
-        const halves = halvesOf(lines.flatMap((l) => l.timestamps));
+      .then(lines => {
+        const halves = halvesOf(lines.flatMap(l => l.timestamps));
         if (halves && !abort.signal.aborted) act({ do: 'set', values: halves }, 'default');
       })
       .catch(() => undefined); // Then A stays empty, and says so.
@@ -143,15 +166,40 @@ export function Compare(context: Context) {
         <Side {...context} title="B" lines="lines" range="range" side={sideB(state)} most={most} />
       </div>
       <div class="viewbar">
-        <button type="button" onClick={() => act({ do: 'swap', now })}>Swap A and B</button>
-        <button type="button" onClick={set(noBase)} disabled={!hasBase(state)}>A is the range before B</button>
+        <button type="button" onClick={() => act({ do: 'swap', now })}>
+          Swap A and B
+        </button>
+        <button type="button" onClick={set(noBase)} disabled={!hasBase(state)}>
+          A is the range before B
+        </button>
         <div class="tabs" role="group" aria-label="Compare by">
-          <button type="button" aria-pressed={by === 'share'} onClick={set({ normalize: '1' })}>by share of the total</button>
-          <button type="button" aria-pressed={by === 'rate'} disabled={!hasRate} title="what one series has in a second: the mean of the series, whose number may differ" onClick={set({ normalize: 'rate' })}>per second and series</button>
-          <button type="button" aria-pressed={by === 'value'} title="sums, as they are" onClick={set({ normalize: '0' })}>by value</button>
+          <button type="button" aria-pressed={by === 'share'} onClick={set({ normalize: '1' })}>
+            by share of the total
+          </button>
+          <button
+            type="button"
+            aria-pressed={by === 'rate'}
+            disabled={!hasRate}
+            title="what one series has in a second: the mean of the series, whose number may differ"
+            onClick={set({ normalize: 'rate' })}
+          >
+            per second and series
+          </button>
+          <button
+            type="button"
+            aria-pressed={by === 'value'}
+            title="sums, as they are"
+            onClick={set({ normalize: '0' })}
+          >
+            by value
+          </button>
         </div>
         <span class="selector-label">A:</span>
-        <SelectorText value={a.query} label="Selector of A" change={(query_a) => act({ do: 'set', values: { query_a: query_a === state.query ? '' : query_a } })} />
+        <SelectorText
+          value={a.query}
+          label="Selector of A"
+          change={query_a => act({ do: 'set', values: { query_a: query_a === state.query ? '' : query_a } })}
+        />
       </div>
       <Uneven {...context} />
       <Versions {...context} />

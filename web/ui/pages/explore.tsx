@@ -18,17 +18,25 @@ ebpf: {enabled: true}`;
 function Empty(context: Context) {
   return (
     <Frame<ProfileType[]> {...context} of="types">
-      {(types) => !types.length && (
-        <div class="empty">
-          <p>Nothing is stored yet. The page <a href="targets">Targets</a> shows what is scraped, and what went wrong.</p>
-          <p>A configuration that profiles a program with Go's pprof endpoints on port 6060, and all programs of this machine:</p>
-          <pre>{smallest}</pre>
-          <p>
-            To use a changed file, send the server the signal HUP: <code>kill -HUP PID</code>. The command <code>everprof check config FILE</code>{' '}
-            says before that what is wrong. Profiles that exist already are read by <code>everprof tsdb import</code>.
-          </p>
-        </div>
-      )}
+      {types =>
+        !types.length && (
+          <div class="empty">
+            <p>
+              Nothing is stored yet. The page <a href="targets">Targets</a> shows what is scraped, and what went wrong.
+            </p>
+            <p>
+              A configuration that profiles a program with Go's pprof endpoints on port 6060, and all programs of this
+              machine:
+            </p>
+            <pre>{smallest}</pre>
+            <p>
+              To use a changed file, send the server the signal HUP: <code>kill -HUP PID</code>. The command{' '}
+              <code>everprof check config FILE</code> says before that what is wrong. Profiles that exist already are
+              read by <code>everprof tsdb import</code>.
+            </p>
+          </div>
+        )
+      }
     </Frame>
   );
 }

@@ -10,7 +10,12 @@ import type { Page } from '../state/state.ts';
 import { pathOf } from '../state/url.ts';
 import { Keys } from './keys.tsx';
 
-const pages: [Page, string][] = [['explore', 'Explore'], ['compare', 'Compare'], ['targets', 'Targets'], ['status', 'Status']];
+const pages: [Page, string][] = [
+  ['explore', 'Explore'],
+  ['compare', 'Compare'],
+  ['targets', 'Targets'],
+  ['status', 'Status'],
+];
 
 /** Who is signed in. */
 function User({ loader }: Context) {
@@ -20,7 +25,9 @@ function User({ loader }: Context) {
   return (
     <>
       <span class="dim">{session.user}</span>
-      <button type="button" onClick={() => void signOut().finally(() => location.reload())}>Sign out</button>
+      <button type="button" onClick={() => void signOut().finally(() => location.reload())}>
+        Sign out
+      </button>
     </>
   );
 }
@@ -39,7 +46,7 @@ export function Header(context: Context) {
             key={page}
             href={base() + pathOf(page)}
             aria-current={state.page === page ? 'page' : undefined}
-            onClick={(e) => {
+            onClick={e => {
               if (e.ctrlKey || e.metaKey || e.shiftKey || e.button) return;
               e.preventDefault();
               act({ do: 'set', values: { page } });
@@ -50,10 +57,21 @@ export function Header(context: Context) {
         ))}
       </nav>
       <span class="space" />
-      <button type="button" onClick={() => act({ do: 'set', values: { tz: state.tz === 'utc' ? 'local' : 'utc' } })} aria-label={state.tz === 'utc' ? 'UTC: change to local time' : 'local time: change to UTC'}>
+      <button
+        type="button"
+        onClick={() => act({ do: 'set', values: { tz: state.tz === 'utc' ? 'local' : 'utc' } })}
+        aria-label={state.tz === 'utc' ? 'UTC: change to local time' : 'local time: change to UTC'}
+      >
         {state.tz === 'utc' ? 'UTC' : 'local time'}
       </button>
-      <button type="button" onClick={() => { chooseTheme(next); setTheme(next); }} aria-label={`${theme === 'system' ? 'system theme' : theme}: change to ${next}`}>
+      <button
+        type="button"
+        onClick={() => {
+          chooseTheme(next);
+          setTheme(next);
+        }}
+        aria-label={`${theme === 'system' ? 'system theme' : theme}: change to ${next}`}
+      >
         {theme === 'system' ? 'system theme' : theme}
       </button>
       <Keys {...context} />

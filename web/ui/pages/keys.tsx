@@ -32,7 +32,9 @@ export function Keys({ act, state }: Context) {
     '?': () => setOpen(true),
     '/': () => document.querySelector<HTMLInputElement>('input[type=search]')?.focus(),
     u: () => history.back(),
-    ...(profiles ? Object.fromEntries(views.map(([view], i) => [String(i + 1), () => act({ do: 'set', values: { view } })])) : {}),
+    ...(profiles
+      ? Object.fromEntries(views.map(([view], i) => [String(i + 1), () => act({ do: 'set', values: { view } })]))
+      : {}),
   });
   useEffect(() => {
     if (open) dialog.current?.showModal();
@@ -40,22 +42,36 @@ export function Keys({ act, state }: Context) {
   }, [open]);
   return (
     <>
-      <button type="button" aria-label="? Keys" onClick={() => setOpen(true)}>?</button>
+      <button type="button" aria-label="? Keys" onClick={() => setOpen(true)}>
+        ?
+      </button>
       <dialog ref={dialog} aria-label="Keys" onClose={() => setOpen(false)}>
         <table>
           <tbody>
             {all.map(([keys, text]) => (
-              <tr key={keys}><th scope="row">{keys}</th><td>{text}</td></tr>
+              <tr key={keys}>
+                <th scope="row">{keys}</th>
+                <td>{text}</td>
+              </tr>
             ))}
           </tbody>
         </table>
         <p>
           <label>
-            <input type="checkbox" checked={letters} onChange={(e) => { switchLetters(e.currentTarget.checked); setLetters(e.currentTarget.checked); }} />{' '}
+            <input
+              type="checkbox"
+              checked={letters}
+              onChange={e => {
+                switchLetters(e.currentTarget.checked);
+                setLetters(e.currentTarget.checked);
+              }}
+            />{' '}
             letters are keys (turn this off if you use speech recognition)
           </label>
         </p>
-        <button type="button" onClick={() => setOpen(false)}>Close</button>
+        <button type="button" onClick={() => setOpen(false)}>
+          Close
+        </button>
       </dialog>
     </>
   );

@@ -36,7 +36,14 @@ function Section<T>(props: Context & { name: string; title: string; children: (d
 function Pairs({ rows }: { rows: [string, ComponentChildren][] }) {
   return (
     <table class="pairs">
-      <tbody>{rows.map(([k, v]) => <tr key={k}><th scope="row">{k}</th><td>{v}</td></tr>)}</tbody>
+      <tbody>
+        {rows.map(([k, v]) => (
+          <tr key={k}>
+            <th scope="row">{k}</th>
+            <td>{v}</td>
+          </tr>
+        ))}
+      </tbody>
     </table>
   );
 }
@@ -45,7 +52,7 @@ function Counts({ title, rows }: { title: string; rows: Count[] }) {
   return (
     <div>
       <h3>{title}</h3>
-      <Pairs rows={rows.map((c) => [c.name, c.value])} />
+      <Pairs rows={rows.map(c => [c.name, c.value])} />
     </div>
   );
 }
@@ -55,10 +62,12 @@ function Server(context: Context) {
 
   return (
     <Section<Runtime> {...context} name="runtimeinfo" title="Server">
-      {(d) => (
+      {d => (
         <>
           {d.reloadConfigError && (
-            <div class="notice bad" role="alert">The last reload of the configuration failed; the one before is in use. {d.reloadConfigError}</div>
+            <div class="notice bad" role="alert">
+              The last reload of the configuration failed; the one before is in use. {d.reloadConfigError}
+            </div>
           )}
           <Pairs
             rows={[
@@ -82,12 +91,12 @@ export function StatusPage(context: Context) {
     <div class="status">
       <div class="columns">
         <Section<Record<string, string>> {...context} name="buildinfo" title="Build">
-          {(d) => <Pairs rows={Object.entries(d)} />}
+          {d => <Pairs rows={Object.entries(d)} />}
         </Section>
         <Server {...context} />
       </div>
       <Section<Tsdb> {...context} name="tsdb" title="Storage">
-        {(d) => (
+        {d => (
           <>
             <Pairs
               rows={[
@@ -107,25 +116,48 @@ export function StatusPage(context: Context) {
         )}
       </Section>
       <Section<RunningQuery[]> {...context} name="queries" title="Running queries">
-        {(d) => (d.length === 0 ? <p class="empty">None.</p> : (
-          <table>
-            <thead><tr><th>Path</th><th>Selector</th><th>User</th><th>Started</th><th class="number">Profiles</th><th class="number">Memory</th></tr></thead>
-            <tbody>
-              {d.map((q) => (
-                <tr key={q.id}>
-                  <td>{q.path}</td><td>{q.query}</td><td>{q.user}</td><td>{formatTime(q.started, utc)}</td>
-                  <td class="number">{q.done} of {q.profiles}</td><td class="number">{formatValue(q.bytes, 'bytes')}</td>
+        {d =>
+          d.length === 0 ? (
+            <p class="empty">None.</p>
+          ) : (
+            <table>
+              <thead>
+                <tr>
+                  <th>Path</th>
+                  <th>Selector</th>
+                  <th>User</th>
+                  <th>Started</th>
+                  <th class="number">Profiles</th>
+                  <th class="number">Memory</th>
                 </tr>
-              ))}
-            </tbody>
-          </table>
-        ))}
+              </thead>
+              <tbody>
+                {d.map(q => (
+                  <tr key={q.id}>
+                    <td>{q.path}</td>
+                    <td>{q.query}</td>
+                    <td>{q.user}</td>
+                    <td>{formatTime(q.started, utc)}</td>
+                    <td class="number">
+                      {q.done} of {q.profiles}
+                    </td>
+                    <td class="number">{formatValue(q.bytes, 'bytes')}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          )
+        }
       </Section>
       <Section<Record<string, string>> {...context} name="flags" title="Flags">
-        {(d) => <div class="flags"><Pairs rows={Object.entries(d).map(([k, v]) => [k, flagText(k, v)])} /></div>}
+        {d => (
+          <div class="flags">
+            <Pairs rows={Object.entries(d).map(([k, v]) => [k, flagText(k, v)])} />
+          </div>
+        )}
       </Section>
       <Section<{ yaml: string }> {...context} name="config" title="Configuration">
-        {(d) => <pre tabIndex={0}>{d.yaml}</pre>}
+        {d => <pre tabIndex={0}>{d.yaml}</pre>}
       </Section>
       <p>
         Other pages of the server: <a href="remote_write">Remote write</a>, <a href="metrics">Metrics</a>

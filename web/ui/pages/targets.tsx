@@ -6,7 +6,18 @@ import { type ComponentChildren, Fragment } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Collector, Discovery, Target, Targets } from '../api/answer.ts';
 import { base, fetchPath } from '../api/client.ts';
-import { byError, byJob, costs, type Endpoint, endpointsOf, failing, type Health, machines, mainScrape, seriesSelector } from '../model/targets.ts';
+import {
+  byError,
+  byJob,
+  costs,
+  type Endpoint,
+  endpointsOf,
+  failing,
+  type Health,
+  machines,
+  mainScrape,
+  seriesSelector,
+} from '../model/targets.ts';
 import { formatClock } from '../model/time.ts';
 import { formatShare } from '../model/unit.ts';
 import { Frame, retryOf } from '../parts/notice.tsx';
@@ -41,7 +52,20 @@ function ProfileNow({ target, act, failed }: Context & { target: Target; failed:
     setSeconds(0);
     failed('');
     profileNow(target, abort.current.signal)
-      .then(({ query, time }) => act({ do: 'set', values: { ...unfiltered, page: 'explore', query, time, from: String(Number(time) - 3600e3), to: time, chart: 'points' } }))
+      .then(({ query, time }) =>
+        act({
+          do: 'set',
+          values: {
+            ...unfiltered,
+            page: 'explore',
+            query,
+            time,
+            from: String(Number(time) - 3600e3),
+            to: time,
+            chart: 'points',
+          },
+        }),
+      )
       .catch((e: Error) => e.name !== 'AbortError' && failed(e.message))
       .finally(() => setBegan(0));
   };
@@ -55,10 +79,22 @@ function ProfileNow({ target, act, failed }: Context & { target: Target; failed:
   if (began)
     return (
       <span role="status">
-        profiling, {seconds} s <button type="button" onClick={() => abort.current?.abort()}>Cancel</button>
+        profiling, {seconds} s{' '}
+        <button type="button" onClick={() => abort.current?.abort()}>
+          Cancel
+        </button>
       </span>
     );
-  return <button type="button" aria-label={`Profile now: ${target.labels.instance ?? ''} ${type}`} title={`Fetch a profile of the type ${type}, store it and show it`} onClick={start}>Profile now</button>;
+  return (
+    <button
+      type="button"
+      aria-label={`Profile now: ${target.labels.instance ?? ''} ${type}`}
+      title={`Fetch a profile of the type ${type}, store it and show it`}
+      onClick={start}
+    >
+      Profile now
+    </button>
+  );
 }
 
 /** When a target was scraped last. */
@@ -70,7 +106,11 @@ function lastText(t: Target, utc: boolean): string {
 
 /** A row below that of a target, for what needs its whole width. */
 function Below({ children }: { children: ComponentChildren }) {
-  return <tr class="below"><td colSpan={5}>{children}</td></tr>;
+  return (
+    <tr class="below">
+      <td colSpan={5}>{children}</td>
+    </tr>
+  );
 }
 
 /** The scrapes of a target, one for each type. */
@@ -79,16 +119,29 @@ function Scrapes(props: Context & { of: Endpoint; failed: (why: string) => void 
 
   return (
     <table>
-      <thead><tr><th>Type</th><th>State</th><th class="number">Last scrape</th><th class="number">Took</th><th>Error</th><th><span class="unseen">Actions</span></th></tr></thead>
+      <thead>
+        <tr>
+          <th>Type</th>
+          <th>State</th>
+          <th class="number">Last scrape</th>
+          <th class="number">Took</th>
+          <th>Error</th>
+          <th>
+            <span class="unseen">Actions</span>
+          </th>
+        </tr>
+      </thead>
       <tbody>
-        {props.of.scrapes.map((t) => (
+        {props.of.scrapes.map(t => (
           <tr key={seriesSelector(t.labels)}>
             <td>{friendlyName(t.labels.__name__ ?? '')}</td>
             <td class={`health ${t.health}`}>{t.health}</td>
             <td class="number">{lastText(t, utc)}</td>
             <td class="number">{t.lastScrapeDuration.toFixed(2)} s</td>
             <td class="error">{t.lastError}</td>
-            <td><ProfileNow {...props} target={t} /></td>
+            <td>
+              <ProfileNow {...props} target={t} />
+            </td>
           </tr>
         ))}
       </tbody>
@@ -112,40 +165,119 @@ function Row(props: Context & { of: Endpoint }) {
     <>
       <tr>
         <td class={`health ${e.health}`}>{e.health}</td>
-        <td>{instance} <span class="dim">{Object.entries(others).map(([k, v]) => `${k}=${v}`).join(' ')}</span></td>
         <td>
-          <button type="button" class="types" aria-expanded={open} aria-label={`${e.scrapes.map(typeName).join(' ')}: types of ${instance}`} onClick={() => setOpen(!open)}>
-            {e.scrapes.map((t) => <Fragment key={typeName(t)}><span class={`type ${t.health}`} title={`${t.health}, took ${t.lastScrapeDuration.toFixed(2)} s`}>{typeName(t)}</span>{' '}</Fragment>)}
+          {instance}{' '}
+          <span class="dim">
+            {Object.entries(others)
+              .map(([k, v]) => `${k}=${v}`)
+              .join(' ')}
+          </span>
+        </td>
+        <td>
+          <button
+            type="button"
+            class="types"
+            aria-expanded={open}
+            aria-label={`${e.scrapes.map(typeName).join(' ')}: types of ${instance}`}
+            onClick={() => setOpen(!open)}
+          >
+            {e.scrapes.map(t => (
+              <Fragment key={typeName(t)}>
+                <span class={`type ${t.health}`} title={`${t.health}, took ${t.lastScrapeDuration.toFixed(2)} s`}>
+                  {typeName(t)}
+                </span>{' '}
+              </Fragment>
+            ))}
           </button>
         </td>
         <td class="number">{lastText(newest, state.tz === 'utc')}</td>
-        <td><ProfileNow {...props} target={mainScrape(e)} failed={setFailure} /></td>
+        <td>
+          <ProfileNow {...props} target={mainScrape(e)} failed={setFailure} />
+        </td>
       </tr>
-      {failure && <Below><span class="failure" role="alert">{failure}</span></Below>}
-      {!open && e.health === 'down' && <Below><ul class="errors">{byError(e.scrapes).map((x) => <li key={x.text}>{x.count > 1 && <b>{x.count} × </b>}{x.text}</li>)}</ul></Below>}
-      {open && <Below><Scrapes {...props} of={e} failed={setFailure} /></Below>}
+      {failure && (
+        <Below>
+          <span class="failure" role="alert">
+            {failure}
+          </span>
+        </Below>
+      )}
+      {!open && e.health === 'down' && (
+        <Below>
+          <ul class="errors">
+            {byError(e.scrapes).map(x => (
+              <li key={x.text}>
+                {x.count > 1 && <b>{x.count} × </b>}
+                {x.text}
+              </li>
+            ))}
+          </ul>
+        </Below>
+      )}
+      {open && (
+        <Below>
+          <Scrapes {...props} of={e} failed={setFailure} />
+        </Below>
+      )}
     </>
   );
 }
 
 /** The machine on which the server runs, as a target. */
 function Machine({ act, of: c }: Context & { of: Collector }) {
-  const show = (): void => act({ do: 'set', values: { ...unfiltered, page: 'explore', query: seriesSelector({ __name__: 'process_cpu', node: c.node }), by: 'exe', from: 'now-1h', to: 'now' } });
+  const show = (): void =>
+    act({
+      do: 'set',
+      values: {
+        ...unfiltered,
+        page: 'explore',
+        query: seriesSelector({ __name__: 'process_cpu', node: c.node }),
+        by: 'exe',
+        from: 'now-1h',
+        to: 'now',
+      },
+    });
 
   return (
     <section>
-      <h2>ebpf <span class="dim">all processes of a machine</span></h2>
+      <h2>
+        ebpf <span class="dim">all processes of a machine</span>
+      </h2>
       <table class="targets-table">
-        <thead><tr><th>State</th><th>Node</th><th>What</th><th class="number">Profiles stored</th><th><span class="unseen">Actions</span></th></tr></thead>
+        <thead>
+          <tr>
+            <th>State</th>
+            <th>Node</th>
+            <th>What</th>
+            <th class="number">Profiles stored</th>
+            <th>
+              <span class="unseen">Actions</span>
+            </th>
+          </tr>
+        </thead>
         <tbody>
           <tr>
             <td class={`health ${c.health}`}>{c.health}</td>
             <td>{c.node}</td>
-            <td>{c.samplingFrequency > 0 && `${c.samplingFrequency} CPU samples a second, `}a profile of each program every {c.interval}; now {c.processes} processes in {c.series} series</td>
-            <td class="number">{c.profiles}{c.profilesFailed > 0 && <span class="failure">, {c.profilesFailed} refused</span>}</td>
-            <td><button type="button" onClick={show}>Show profiles</button></td>
+            <td>
+              {c.samplingFrequency > 0 && `${c.samplingFrequency} CPU samples a second, `}a profile of each program
+              every {c.interval}; now {c.processes} processes in {c.series} series
+            </td>
+            <td class="number">
+              {c.profiles}
+              {c.profilesFailed > 0 && <span class="failure">, {c.profilesFailed} refused</span>}
+            </td>
+            <td>
+              <button type="button" onClick={show}>
+                Show profiles
+              </button>
+            </td>
           </tr>
-          {c.lastError && <Below><span class="failure">{c.lastError}</span></Below>}
+          {c.lastError && (
+            <Below>
+              <span class="failure">{c.lastError}</span>
+            </Below>
+          )}
         </tbody>
       </table>
     </section>
@@ -158,10 +290,22 @@ function Costs({ targets }: { targets: Target[] }) {
     <details>
       <summary>Cost by type</summary>
       <table class="pairs">
-        <thead><tr><th>Type</th><th class="number">Targets</th><th class="number">A scrape takes</th><th class="number">Part of the time</th></tr></thead>
+        <thead>
+          <tr>
+            <th>Type</th>
+            <th class="number">Targets</th>
+            <th class="number">A scrape takes</th>
+            <th class="number">Part of the time</th>
+          </tr>
+        </thead>
         <tbody>
-          {costs(targets).map((c) => (
-            <tr key={c.type}><td>{friendlyName(c.type)}</td><td class="number">{c.targets}</td><td class="number">{c.seconds.toFixed(2)} s</td><td class="number">{formatShare(c.share, 1)}</td></tr>
+          {costs(targets).map(c => (
+            <tr key={c.type}>
+              <td>{friendlyName(c.type)}</td>
+              <td class="number">{c.targets}</td>
+              <td class="number">{c.seconds.toFixed(2)} s</td>
+              <td class="number">{formatShare(c.share, 1)}</td>
+            </tr>
           ))}
         </tbody>
       </table>
@@ -172,22 +316,51 @@ function Costs({ targets }: { targets: Target[] }) {
 function Job(props: Context & { job: string; endpoints: Endpoint[] }) {
   const { endpoints } = props;
   const [all, setAll] = useState(false);
-  const scrapes = endpoints.flatMap((e) => e.scrapes);
+  const scrapes = endpoints.flatMap(e => e.scrapes);
   const errors = byError(scrapes);
-  const up = endpoints.filter((e) => e.health === 'up').length;
+  const up = endpoints.filter(e => e.health === 'up').length;
 
   return (
     <section>
-      <h2>{props.job} <span class="dim">{up} of {endpoints.length} up</span></h2>
+      <h2>
+        {props.job}{' '}
+        <span class="dim">
+          {up} of {endpoints.length} up
+        </span>
+      </h2>
       {errors.length > 0 && endpoints.length > 5 && (
-        <ul class="errors">{errors.slice(0, 5).map((e) => <li key={e.text}><b>{e.count}</b> × {e.text}</li>)}</ul>
+        <ul class="errors">
+          {errors.slice(0, 5).map(e => (
+            <li key={e.text}>
+              <b>{e.count}</b> × {e.text}
+            </li>
+          ))}
+        </ul>
       )}
       <Costs targets={scrapes} />
       <table class="targets-table">
-        <thead><tr><th>State</th><th>Instance</th><th>Types</th><th class="number">Last scrape</th><th><span class="unseen">Actions</span></th></tr></thead>
-        <tbody>{(all ? endpoints : endpoints.slice(0, fewRows)).map((e) => <Row {...props} key={JSON.stringify(e.labels)} of={e} />)}</tbody>
+        <thead>
+          <tr>
+            <th>State</th>
+            <th>Instance</th>
+            <th>Types</th>
+            <th class="number">Last scrape</th>
+            <th>
+              <span class="unseen">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {(all ? endpoints : endpoints.slice(0, fewRows)).map(e => (
+            <Row {...props} key={JSON.stringify(e.labels)} of={e} />
+          ))}
+        </tbody>
       </table>
-      {!all && endpoints.length > fewRows && <button type="button" onClick={() => setAll(true)}>Show all {endpoints.length}</button>}
+      {!all && endpoints.length > fewRows && (
+        <button type="button" onClick={() => setAll(true)}>
+          Show all {endpoints.length}
+        </button>
+      )}
     </section>
   );
 }
@@ -201,14 +374,28 @@ function Dropped({ data }: { data: Targets }) {
     <details>
       <summary>{count} dropped targets</summary>
       <table>
-        <thead><tr><th>Job</th><th>Address</th><th>Reason</th></tr></thead>
+        <thead>
+          <tr>
+            <th>Job</th>
+            <th>Address</th>
+            <th>Reason</th>
+          </tr>
+        </thead>
         <tbody>
           {data.droppedTargets.slice(0, 500).map((t, i) => (
-            <tr key={i}><td>{t.scrapePool}</td><td>{t.discoveredLabels.__address__}</td><td>{t.reason}</td></tr>
+            <tr key={i}>
+              <td>{t.scrapePool}</td>
+              <td>{t.discoveredLabels.__address__}</td>
+              <td>{t.reason}</td>
+            </tr>
           ))}
         </tbody>
       </table>
-      {count > Math.min(500, data.droppedTargets.length) && <p class="dim">{Math.min(500, data.droppedTargets.length)} of {count} are listed.</p>}
+      {count > Math.min(500, data.droppedTargets.length) && (
+        <p class="dim">
+          {Math.min(500, data.droppedTargets.length)} of {count} are listed.
+        </p>
+      )}
     </details>
   );
 }
@@ -227,12 +414,29 @@ function FailingDiscoveries({ state, list }: Context & { list: Discovery[] }) {
     <section>
       <h2>Failing service discoveries</h2>
       <table>
-        <thead><tr><th>Job</th><th>Discovery</th><th>Source</th><th class="number">Failed at</th><th>Error</th><th class="number">Targets kept</th></tr></thead>
+        <thead>
+          <tr>
+            <th>Job</th>
+            <th>Discovery</th>
+            <th>Source</th>
+            <th class="number">Failed at</th>
+            <th>Error</th>
+            <th class="number">Targets kept</th>
+          </tr>
+        </thead>
         <tbody>
           {failed.map((d, i) => (
             <tr key={i}>
-              <td><DiscoveryJob of={d} /></td><td>{d.discovery}, line {d.configLine}</td><td>{d.source}</td>
-              <td class="number">{formatClock(Date.parse(d.lastErrorTime), state.tz === 'utc')}</td><td class="error">{d.lastError}</td><td class="number">{d.targets}</td>
+              <td>
+                <DiscoveryJob of={d} />
+              </td>
+              <td>
+                {d.discovery}, line {d.configLine}
+              </td>
+              <td>{d.source}</td>
+              <td class="number">{formatClock(Date.parse(d.lastErrorTime), state.tz === 'utc')}</td>
+              <td class="error">{d.lastError}</td>
+              <td class="number">{d.targets}</td>
             </tr>
           ))}
         </tbody>
@@ -248,12 +452,30 @@ function Discoveries({ list }: { list: Discovery[] }) {
   if (!list.length) return null;
   return (
     <details>
-      <summary>{list.length} service {list.length === 1 ? 'discovery' : 'discoveries'}</summary>
+      <summary>
+        {list.length} service {list.length === 1 ? 'discovery' : 'discoveries'}
+      </summary>
       <table>
-        <thead><tr><th>Job</th><th>Discovery</th><th>State</th><th class="number">Targets before relabelling</th></tr></thead>
+        <thead>
+          <tr>
+            <th>Job</th>
+            <th>Discovery</th>
+            <th>State</th>
+            <th class="number">Targets before relabelling</th>
+          </tr>
+        </thead>
         <tbody>
           {list.slice(0, 500).map((d, i) => (
-            <tr key={i}><td><DiscoveryJob of={d} /></td><td>{d.discovery}, line {d.configLine}</td><td>{found[d.health]}</td><td class="number">{d.targets}</td></tr>
+            <tr key={i}>
+              <td>
+                <DiscoveryJob of={d} />
+              </td>
+              <td>
+                {d.discovery}, line {d.configLine}
+              </td>
+              <td>{found[d.health]}</td>
+              <td class="number">{d.targets}</td>
+            </tr>
           ))}
         </tbody>
       </table>
@@ -262,7 +484,12 @@ function Discoveries({ list }: { list: Discovery[] }) {
   );
 }
 
-const states: ['' | Health, string][] = [['', 'all'], ['down', 'down'], ['up', 'up'], ['unknown', 'not scraped yet']];
+const states: ['' | Health, string][] = [
+  ['', 'all'],
+  ['down', 'down'],
+  ['up', 'up'],
+  ['unknown', 'not scraped yet'],
+];
 
 function List(props: Context & { data: Targets }) {
   const { data, state, act } = props;
@@ -270,25 +497,46 @@ function List(props: Context & { data: Targets }) {
   const filter = { text: state.target, health: state.health };
   const jobs = byJob(endpoints, filter);
   const collectors = machines(data.collectors, filter);
-  const count = (h: string): number => [...endpoints, ...data.collectors].filter((t) => !h || t.health === h).length;
+  const count = (h: string): number => [...endpoints, ...data.collectors].filter(t => !h || t.health === h).length;
   const none = endpoints.length + data.collectors.length === 0;
 
   return (
     <div class="targets">
       <div class="bar">
-        <input type="search" aria-label="Filter targets" placeholder="filter" value={state.target} onInput={(e) => act({ do: 'set', values: { target: e.currentTarget.value } }, 'typing')} />
+        <input
+          type="search"
+          aria-label="Filter targets"
+          placeholder="filter"
+          value={state.target}
+          onInput={e => act({ do: 'set', values: { target: e.currentTarget.value } }, 'typing')}
+        />
         <div class="tabs" role="group" aria-label="State">
           {states.map(([health, title]) => (
-            <button key={health} type="button" aria-pressed={state.health === health} onClick={() => act({ do: 'set', values: { health } })}>{count(health)} {title}</button>
+            <button
+              key={health}
+              type="button"
+              aria-pressed={state.health === health}
+              onClick={() => act({ do: 'set', values: { health } })}
+            >
+              {count(health)} {title}
+            </button>
           ))}
         </div>
-        <button type="button" onClick={retryOf(props)}>Refresh</button>
+        <button type="button" onClick={retryOf(props)}>
+          Refresh
+        </button>
       </div>
       <FailingDiscoveries {...props} list={data.discoveries} />
-      {none && <p class="empty">No targets. Either the configuration has none, or its service discoveries found none.</p>}
+      {none && (
+        <p class="empty">No targets. Either the configuration has none, or its service discoveries found none.</p>
+      )}
       {!none && jobs.length + collectors.length === 0 && <p class="empty">No target matches the filter.</p>}
-      {collectors.map((c) => <Machine {...props} key={c.node} of={c} />)}
-      {jobs.map(([job, list]) => <Job {...props} key={job} job={job} endpoints={list} />)}
+      {collectors.map(c => (
+        <Machine {...props} key={c.node} of={c} />
+      ))}
+      {jobs.map(([job, list]) => (
+        <Job {...props} key={job} job={job} endpoints={list} />
+      ))}
       <Dropped data={data} />
       <Discoveries list={data.discoveries} />
     </div>
@@ -298,7 +546,7 @@ function List(props: Context & { data: Targets }) {
 export function TargetsPage(context: Context) {
   return (
     <Frame<Targets> {...context} of="targets">
-      {(data) => <List {...context} data={data} />}
+      {data => <List {...context} data={data} />}
     </Frame>
   );
 }

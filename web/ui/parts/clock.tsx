@@ -6,8 +6,16 @@ import type { Context } from '../state/context.ts';
 import { Popup } from './popup.tsx';
 
 const presets: [string, string][] = [
-  ['now-5m', 'last 5 min'], ['now-15m', 'last 15 min'], ['now-1h', 'last hour'], ['now-3h', 'last 3 h'], ['now-6h', 'last 6 h'],
-  ['now-12h', 'last 12 h'], ['now-1d', 'last day'], ['now-2d', 'last 2 d'], ['now-7d', 'last 7 d'], ['now-30d', 'last 30 d'],
+  ['now-5m', 'last 5 min'],
+  ['now-15m', 'last 15 min'],
+  ['now-1h', 'last hour'],
+  ['now-3h', 'last 3 h'],
+  ['now-6h', 'last 6 h'],
+  ['now-12h', 'last 12 h'],
+  ['now-1d', 'last day'],
+  ['now-2d', 'last 2 d'],
+  ['now-7d', 'last 7 d'],
+  ['now-30d', 'last 30 d'],
 ];
 
 /** Two times to enter. */
@@ -20,7 +28,7 @@ function Between({ state, now, act, close }: Context & { close: () => void }) {
   const good = read(from) < read(to);
   const field = (label: string, value: string, set: (t: string) => void) => (
     <label>
-      {label} <input type="datetime-local" step="1" value={value} onInput={(e) => set(e.currentTarget.value)} />
+      {label} <input type="datetime-local" step="1" value={value} onInput={e => set(e.currentTarget.value)} />
     </label>
   );
 
@@ -28,7 +36,7 @@ function Between({ state, now, act, close }: Context & { close: () => void }) {
     <Popup class="right" label="Times" title={utc ? 'From and to, UTC' : 'From and to, local time'} close={close}>
       <form
         class="between"
-        onSubmit={(e) => {
+        onSubmit={e => {
           e.preventDefault();
           if (!good) return;
           act({ do: 'range', from: String(read(from)), to: String(read(to)) });
@@ -37,7 +45,9 @@ function Between({ state, now, act, close }: Context & { close: () => void }) {
       >
         {field('From', from, setFrom)}
         {field('To', to, setTo)}
-        <button type="submit" disabled={!good}>Show</button>
+        <button type="submit" disabled={!good}>
+          Show
+        </button>
       </form>
     </Popup>
   );
@@ -57,20 +67,34 @@ export function Clock(context: Context) {
       <select
         aria-label="Time range"
         value={preset ? state.from : 'other'}
-        onChange={(e) => {
+        onChange={e => {
           if (e.currentTarget.value !== 'between') return act({ do: 'range', from: e.currentTarget.value, to: 'now' });
           e.currentTarget.value = preset ? state.from : 'other';
           setOpen(true);
         }}
       >
-        {!preset && <option value="other">{formatTime(from, state.tz === 'utc')} – {formatTime(to, state.tz === 'utc')}</option>}
-        {presets.map(([value, title]) => <option key={value} value={value}>{title}</option>)}
+        {!preset && (
+          <option value="other">
+            {formatTime(from, state.tz === 'utc')} – {formatTime(to, state.tz === 'utc')}
+          </option>
+        )}
+        {presets.map(([value, title]) => (
+          <option key={value} value={value}>
+            {title}
+          </option>
+        ))}
         <option value="between">from – to …</option>
       </select>
       {open && <Between {...context} close={() => setOpen(false)} />}
-      <button type="button" aria-label="One range earlier" onClick={() => shift(-1)}>‹</button>
-      <button type="button" aria-label="One range later" onClick={() => shift(1)}>›</button>
-      <button type="button" onClick={refresh}>{isRelative(state.to) ? 'Refresh' : 'Reload'}</button>
+      <button type="button" aria-label="One range earlier" onClick={() => shift(-1)}>
+        ‹
+      </button>
+      <button type="button" aria-label="One range later" onClick={() => shift(1)}>
+        ›
+      </button>
+      <button type="button" onClick={refresh}>
+        {isRelative(state.to) ? 'Refresh' : 'Reload'}
+      </button>
     </div>
   );
 }

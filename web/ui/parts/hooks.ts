@@ -27,7 +27,7 @@ export function useSize(element: { current: HTMLElement | null }): Size {
     const e = element.current;
     if (!e) return;
     const read = (): void =>
-      setSize((s) =>
+      setSize(s =>
         s.width === e.clientWidth && s.height === e.clientHeight && s.ratio === devicePixelRatio
           ? s
           : { width: e.clientWidth, height: e.clientHeight, ratio: devicePixelRatio },
@@ -110,13 +110,15 @@ function labelCounts(loader: Loader): LabelCount[] {
 
 /** The labels of the profiles, for menus. */
 export function labelNames(loader: Loader): string[] {
-  return labelCounts(loader).map((n) => n.value).filter((n) => n !== '__name__');
+  return labelCounts(loader)
+    .map(n => n.value)
+    .filter(n => n !== '__name__');
 }
 
 /** Whether all series have a label. */
 export function allHave(loader: Loader, name: string): boolean {
   const counts = labelCounts(loader);
-  const count = (of: string): number => counts.find((n) => n.value === of)?.series ?? 0;
+  const count = (of: string): number => counts.find(n => n.value === of)?.series ?? 0;
 
   return count(name) > 0 && count(name) === count('__name__');
 }
@@ -134,7 +136,14 @@ export function switchLetters(on: boolean): void {
 function isForField(e: KeyboardEvent): boolean {
   const t = e.target;
 
-  return e.ctrlKey || e.metaKey || e.altKey || t instanceof HTMLInputElement || t instanceof HTMLSelectElement || t instanceof HTMLTextAreaElement;
+  return (
+    e.ctrlKey ||
+    e.metaKey ||
+    e.altKey ||
+    t instanceof HTMLInputElement ||
+    t instanceof HTMLSelectElement ||
+    t instanceof HTMLTextAreaElement
+  );
 }
 
 /** Keys of the whole page, while the caller is shown. What has the focus gets a key first. */

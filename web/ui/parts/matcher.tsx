@@ -25,11 +25,14 @@ function useCounts(path: string, match: string, contains: string): Count[] | nul
 
   useEffect(() => {
     const abort = new AbortController();
-    const params: [string, string][] = [['counts', '1'], ['limit', String(listed + 1)]];
+    const params: [string, string][] = [
+      ['counts', '1'],
+      ['limit', String(listed + 1)],
+    ];
     if (match) params.push(['match[]', match]);
     if (contains) params.push(['contains', contains]);
     ask<Count[]>({ key: path, path, params }, abort.signal, '')
-      .then((a) => setCounts({ of, data: a.data }))
+      .then(a => setCounts({ of, data: a.data }))
       .catch(() => undefined); // The list is a help; the field works without it.
     return () => abort.abort();
   }, [of]);
@@ -48,8 +51,12 @@ function Picker({ state, act, close }: Context & { close: () => void }) {
   // Values that are chosen together, in the order of their choice.
   const [several, setSeveral] = useState<string[]>([]);
   const field = useRef<HTMLInputElement>(null);
-  const found = useCounts(name ? `api/v1/label/${encodeURIComponent(name)}/values` : 'api/v1/labels', state.query, text);
-  const items = (found ?? []).filter((n) => name || n.value !== '__name__');
+  const found = useCounts(
+    name ? `api/v1/label/${encodeURIComponent(name)}/values` : 'api/v1/labels',
+    state.query,
+    text,
+  );
+  const items = (found ?? []).filter(n => name || n.value !== '__name__');
   const choose = (op: '=' | '=~', value: string): void => {
     act({ do: 'set', values: { query: withMatcher(state.query, { name, op, value }) } });
     close();
@@ -72,7 +79,13 @@ function Picker({ state, act, close }: Context & { close: () => void }) {
 
   return (
     <Popup label="Add a matcher" title={name || 'Label'} close={close}>
-      <form class="pick" onSubmit={(e) => { e.preventDefault(); setSent(true); }}>
+      <form
+        class="pick"
+        onSubmit={e => {
+          e.preventDefault();
+          setSent(true);
+        }}
+      >
         <input
           key={name}
           ref={field}
@@ -80,24 +93,41 @@ function Picker({ state, act, close }: Context & { close: () => void }) {
           placeholder={name ? 'find values, or a regular expression' : 'find labels'}
           value={text}
           spellcheck={false}
-          onInput={(e) => { setSent(false); setText(e.currentTarget.value); }}
+          onInput={e => {
+            setSent(false);
+            setText(e.currentTarget.value);
+          }}
         />
       </form>
       <ul class="options">
         {name && text && (
-          <li><button type="button" onClick={() => choose('=~', expressionOf(text))}><span>{name} =~ "{expressionOf(text)}"</span></button></li>
+          <li>
+            <button type="button" onClick={() => choose('=~', expressionOf(text))}>
+              <span>
+                {name} =~ "{expressionOf(text)}"
+              </span>
+            </button>
+          </li>
         )}
         {several.length > 0 && (
-          <li><button type="button" onClick={() => choose('=~', anyOf(several))}><span>{name} =~ "{anyOf(several)}"</span></button></li>
+          <li>
+            <button type="button" onClick={() => choose('=~', anyOf(several))}>
+              <span>
+                {name} =~ "{anyOf(several)}"
+              </span>
+            </button>
+          </li>
         )}
-        {items.slice(0, listed).map((item) => (
+        {items.slice(0, listed).map(item => (
           <li key={item.value}>
             {name && (
               <input
                 type="checkbox"
                 aria-label={`also ${item.value}`}
                 checked={several.includes(item.value)}
-                onChange={(e) => setSeveral(e.currentTarget.checked ? [...several, item.value] : several.filter((v) => v !== item.value))}
+                onChange={e =>
+                  setSeveral(e.currentTarget.checked ? [...several, item.value] : several.filter(v => v !== item.value))
+                }
               />
             )}
             <button type="button" onClick={() => take(item.value)}>
@@ -117,7 +147,9 @@ export function AddMatcher(context: Context) {
 
   return (
     <span class="anchor">
-      <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>+ label</button>
+      <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>
+        + label
+      </button>
       {open && <Picker {...context} close={() => setOpen(false)} />}
     </span>
   );

@@ -16,7 +16,7 @@ const windows = [hour, 6 * hour, 24 * hour, 7 * 24 * hour, 30 * 24 * hour, 365 *
 async function nearest(query: string, from: number, to: number, now: number, signal: AbortSignal): Promise<number> {
   const times = async (a: number, b: number): Promise<number[]> => {
     if (b < a) return [];
-    return (await profilesBetween(query, a, b, signal)).flatMap((l) => l.timestamps);
+    return (await profilesBetween(query, a, b, signal)).flatMap(l => l.timestamps);
   };
 
   for (const w of windows) {
@@ -30,7 +30,12 @@ async function nearest(query: string, from: number, to: number, now: number, sig
 
 /** "14 min", "3 d". */
 function distance(ms: number): string {
-  const units: [number, string][] = [[24 * hour, 'd'], [hour, 'h'], [60e3, 'min'], [1000, 's']];
+  const units: [number, string][] = [
+    [24 * hour, 'd'],
+    [hour, 'h'],
+    [60e3, 'min'],
+    [1000, 's'],
+  ];
   const [size, name] = units.find(([u]) => ms >= 2 * u) ?? [1000, 's'];
 
   return `${Math.round(ms / size)} ${name}`;
@@ -48,7 +53,9 @@ export function Nothing({ state, now, act, loader, message }: Context & { messag
   useEffect(() => {
     const abort = new AbortController();
     setFound(null);
-    nearest(side.query, from, to, now, abort.signal).then(setFound).catch(() => !abort.signal.aborted && setFound(from)); // A help, not the answer.
+    nearest(side.query, from, to, now, abort.signal)
+      .then(setFound)
+      .catch(() => !abort.signal.aborted && setFound(from)); // A help, not the answer.
     return () => abort.abort();
   }, [side.query, from, to]);
   const go = (ms: number) => (): void => {
@@ -62,11 +69,18 @@ export function Nothing({ state, now, act, loader, message }: Context & { messag
       <p>{withShownTimes(message, utc)}</p>
       {found !== null && !inRange && !Number.isNaN(found) && (
         <p>
-          The nearest profile is {distance(found < from ? from - found : found - to)} {found < from ? 'earlier' : 'later'}, at {formatTime(found, utc)}.{' '}
-          <button type="button" onClick={go(found)}>Go there</button>
+          The nearest profile is {distance(found < from ? from - found : found - to)}{' '}
+          {found < from ? 'earlier' : 'later'}, at {formatTime(found, utc)}.{' '}
+          <button type="button" onClick={go(found)}>
+            Go there
+          </button>
         </p>
       )}
-      {Number.isNaN(found) && <p>No profiles match this selector within a year. The page <a href="targets">Targets</a> shows what is scraped.</p>}
+      {Number.isNaN(found) && (
+        <p>
+          No profiles match this selector within a year. The page <a href="targets">Targets</a> shows what is scraped.
+        </p>
+      )}
     </div>
   );
 }

@@ -9,7 +9,12 @@ import type { Context } from '../state/context.ts';
 
 /** A failure in the words of the server. */
 export function FailureBox({ text, utc, children }: { text: string; utc: boolean; children?: ComponentChildren }) {
-  return <div class="notice bad" role="alert"><span>{withShownTimes(text, utc)}</span>{children}</div>;
+  return (
+    <div class="notice bad" role="alert">
+      <span>{withShownTimes(text, utc)}</span>
+      {children}
+    </div>
+  );
 }
 
 /** A failed request. The same request does not become right (400) by being sent again. */
@@ -17,7 +22,11 @@ export function ProblemBox({ problem, utc, retry }: { problem: Problem; utc: boo
   return (
     <FailureBox text={problem.message} utc={utc}>
       {problem.retry > 0 && <span> (trying again in {problem.retry} s)</span>}
-      {problem.status !== 400 && <button type="button" onClick={retry}>Try again</button>}
+      {problem.status !== 400 && (
+        <button type="button" onClick={retry}>
+          Try again
+        </button>
+      )}
     </FailureBox>
   );
 }
@@ -26,15 +35,25 @@ export function ProblemBox({ problem, utc, retry }: { problem: Problem; utc: boo
 export function SharedProblems(context: Context) {
   const { loader, state } = context;
 
-  return <>{loader.shared.map((p) => <ProblemBox key={p.message} problem={p} utc={state.tz === 'utc'} retry={retryOf(context)} />)}</>;
+  return (
+    <>
+      {loader.shared.map(p => (
+        <ProblemBox key={p.message} problem={p} utc={state.tz === 'utc'} retry={retryOf(context)} />
+      ))}
+    </>
+  );
 }
 
 /** Warnings, one line each, so that the picture keeps the room; a click shows the whole text. */
 function Warnings({ texts, utc }: { texts: string[]; utc: boolean }) {
   return (
     <>
-      {texts.map((text) => (
-        <div class="notice warn line" role="status" key={text}><details><summary>{withShownTimes(text, utc)}</summary></details></div>
+      {texts.map(text => (
+        <div class="notice warn line" role="status" key={text}>
+          <details>
+            <summary>{withShownTimes(text, utc)}</summary>
+          </details>
+        </div>
       ))}
     </>
   );
@@ -53,7 +72,7 @@ function Progress({ id }: { id: string }) {
       const request = { key: 'progress', path: 'api/v1/status/queries', params: [] };
       try {
         const { data } = await ask<RunningQuery[]>(request, abort.signal, '');
-        const mine = data.find((q) => q.id === id);
+        const mine = data.find(q => q.id === id);
         if (mine?.profiles) setText(`${mine.done} of ${mine.profiles} profiles`);
       } catch {
         // The progress is not needed for the answer.
@@ -85,19 +104,21 @@ function waits(p: Problem | null): boolean {
  * A view of one answer with its states: the old answer is dimmed while a new one
  * is loading, and a failure is shown unless the page shows it for several views.
  */
-export function Frame<T>(props: Context & {
-  /** The key of the request. */
-  of: string;
-  /** What is shown if there is nothing (404), in place of the error. */
-  none?: (message: string) => ComponentChildren;
-  children: (data: T) => ComponentChildren;
-}) {
+export function Frame<T>(
+  props: Context & {
+    /** The key of the request. */
+    of: string;
+    /** What is shown if there is nothing (404), in place of the error. */
+    none?: (message: string) => ComponentChildren;
+    children: (data: T) => ComponentChildren;
+  },
+) {
   const { loader, of, state } = props;
   const loaded = loader.get<T>(of);
   const none = props.none && loaded?.problem?.status === 404;
 
   if (!loaded) return null;
-  const problem = none || loader.shared.some((p) => loaded.problem?.isSame(p)) ? null : loaded.problem;
+  const problem = none || loader.shared.some(p => loaded.problem?.isSame(p)) ? null : loaded.problem;
   const utc = state.tz === 'utc';
   return (
     <div class="frame" data-state={loaded.loading ? 'loading' : loaded.problem ? 'failed' : 'ready'}>
@@ -106,10 +127,17 @@ export function Frame<T>(props: Context & {
       {loaded.answer && !loaded.stale && <Warnings texts={loaded.answer.warnings} utc={utc} />}
       {loaded.loading && (
         <div key="progress" class="progress" role="status">
-          <Progress id={loaded.id} /> <button type="button" onClick={() => loader.cancel(of)}>Cancel</button>
+          <Progress id={loaded.id} />{' '}
+          <button type="button" onClick={() => loader.cancel(of)}>
+            Cancel
+          </button>
         </div>
       )}
-      {loaded.answer && (!loaded.stale || waits(loaded.problem)) && <div key="view" class={loaded.stale ? 'dimmed' : ''}>{props.children(loaded.answer.data)}</div>}
+      {loaded.answer && (!loaded.stale || waits(loaded.problem)) && (
+        <div key="view" class={loaded.stale ? 'dimmed' : ''}>
+          {props.children(loaded.answer.data)}
+        </div>
+      )}
     </div>
   );
 }

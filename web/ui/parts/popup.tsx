@@ -37,14 +37,23 @@ function useFocus(box: { current: HTMLElement | null }): void {
     const element = box.current;
     const before = document.activeElement as HTMLElement | null;
 
-    (element?.querySelector<HTMLElement>('.popup-body :is(input, select, button)') ?? element?.querySelector('button'))?.focus({ preventScroll: true });
+    (
+      element?.querySelector<HTMLElement>('.popup-body :is(input, select, button)') ?? element?.querySelector('button')
+    )?.focus({ preventScroll: true });
     return () => {
-      if (element?.contains(document.activeElement) || document.activeElement === document.body) before?.focus({ preventScroll: true });
+      if (element?.contains(document.activeElement) || document.activeElement === document.body)
+        before?.focus({ preventScroll: true });
     };
   }, []);
 }
 
-export function Popup(props: { label: string; title?: string; class?: string; close: () => void; children: ComponentChildren }) {
+export function Popup(props: {
+  label: string;
+  title?: string;
+  class?: string;
+  close: () => void;
+  children: ComponentChildren;
+}) {
   const { label, title = label, close, children } = props;
   const box = useRef<HTMLDivElement>(null);
 
@@ -52,7 +61,12 @@ export function Popup(props: { label: string; title?: string; class?: string; cl
   useFocus(box);
   return (
     <div ref={box} class={`popup ${props.class ?? ''}`} role="dialog" aria-label={label}>
-      <div class="popup-head">{title} <button type="button" aria-label="Close" onClick={close}>×</button></div>
+      <div class="popup-head">
+        {title}{' '}
+        <button type="button" aria-label="Close" onClick={close}>
+          ×
+        </button>
+      </div>
       <div class="popup-body">{children}</div>
     </div>
   );

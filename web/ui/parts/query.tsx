@@ -31,7 +31,15 @@ export function shortType(type: string): string {
 }
 
 /** A selector as text: sent when it is complete, with Enter or when the field is left. */
-export function SelectorText({ value, label, change }: { value: string; label: string; change: (text: string) => void }) {
+export function SelectorText({
+  value,
+  label,
+  change,
+}: {
+  value: string;
+  label: string;
+  change: (text: string) => void;
+}) {
   const [text, setText] = useState(value);
 
   useEffect(() => setText(value), [value]);
@@ -39,17 +47,29 @@ export function SelectorText({ value, label, change }: { value: string; label: s
     if (text !== value) change(text);
   };
   return (
-    <form class="selector" onSubmit={(e) => { e.preventDefault(); send(); }}>
-      <input aria-label={label} value={text} spellcheck={false} onInput={(e) => setText(e.currentTarget.value)} onBlur={send} />
+    <form
+      class="selector"
+      onSubmit={e => {
+        e.preventDefault();
+        send();
+      }}
+    >
+      <input
+        aria-label={label}
+        value={text}
+        spellcheck={false}
+        onInput={e => setText(e.currentTarget.value)}
+        onBlur={send}
+      />
     </form>
   );
 }
 
 /** The type that the page opens with: CPU, if there is any. */
 export function firstType(types: ProfileType[]): string {
-  const names = types.map((t) => t.name);
+  const names = types.map(t => t.name);
 
-  return ['profile', 'process_cpu'].find((n) => names.includes(n)) ?? names[0] ?? '';
+  return ['profile', 'process_cpu'].find(n => names.includes(n)) ?? names[0] ?? '';
 }
 
 /** A page without a query gets one as soon as the types are known. */
@@ -66,38 +86,67 @@ export function Query(context: Context) {
   const { state, act, loader } = context;
   const types = loader.get<ProfileType[]>('types')?.answer?.data ?? [];
   const selector = parseSelector(state.query);
-  const type = types.find((t) => t.name === selector?.type);
+  const type = types.find(t => t.name === selector?.type);
 
   return (
     <div class="query">
       <select
         aria-label="Profile type"
         value={selector?.type ?? ''}
-        onChange={(e) => {
+        onChange={e => {
           const query = formatSelector({ type: e.currentTarget.value, matchers: selector?.matchers ?? [] });
-          act({ do: 'set', values: { query, by: groupedBy(e.currentTarget.value, state.by), sample_index: '', zoom: '', under: [], time: '', total_min: '', total_max: '', total_outside: false, span: '' } });
+          act({
+            do: 'set',
+            values: {
+              query,
+              by: groupedBy(e.currentTarget.value, state.by),
+              sample_index: '',
+              zoom: '',
+              under: [],
+              time: '',
+              total_min: '',
+              total_max: '',
+              total_outside: false,
+              span: '',
+            },
+          });
         }}
       >
         {!type && <option value={selector?.type ?? ''}>{selector?.type ?? '…'}</option>}
-        {types.map((t) => <option key={t.name} value={t.name}>{friendlyName(t.name)}</option>)}
+        {types.map(t => (
+          <option key={t.name} value={t.name}>
+            {friendlyName(t.name)}
+          </option>
+        ))}
       </select>
       {type && type.sampleTypes.length > 1 && (
         <select
           aria-label="Sample type"
           value={shownType(context) || type.defaultSampleType}
-          onChange={(e) => act({ do: 'set', values: { sample_index: e.currentTarget.value } })}
+          onChange={e => act({ do: 'set', values: { sample_index: e.currentTarget.value } })}
         >
-          {type.sampleTypes.map((s) => <option key={s.type} value={s.type}>{s.type}</option>)}
+          {type.sampleTypes.map(s => (
+            <option key={s.type} value={s.type}>
+              {s.type}
+            </option>
+          ))}
         </select>
       )}
       {selector?.matchers.map((m, i) => (
         <span class="chip" key={`${m.name}${m.op}${m.value}`}>
-          {m.name}{m.op}"{m.value}"
-          <button type="button" aria-label={`Remove ${m.name}`} onClick={() => act({ do: 'set', values: { query: withoutMatcher(state.query, i) } })}>×</button>
+          {m.name}
+          {m.op}"{m.value}"
+          <button
+            type="button"
+            aria-label={`Remove ${m.name}`}
+            onClick={() => act({ do: 'set', values: { query: withoutMatcher(state.query, i) } })}
+          >
+            ×
+          </button>
         </span>
       ))}
       {selector && <AddMatcher {...context} />}
-      <SelectorText value={state.query} label="Selector" change={(query) => act({ do: 'set', values: { query } })} />
+      <SelectorText value={state.query} label="Selector" change={query => act({ do: 'set', values: { query } })} />
     </div>
   );
 }

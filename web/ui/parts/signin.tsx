@@ -27,19 +27,51 @@ export function SignIn({ refresh }: Context) {
       <h2>Sign in</h2>
       {/* Password managers keep a secret under a name: that of a token is "token". */}
       {token ? (
-        <input class="unseen" name="username" autocomplete="username" value="token" readOnly tabIndex={-1} aria-hidden="true" />
+        <input
+          class="unseen"
+          name="username"
+          autocomplete="username"
+          value="token"
+          readOnly
+          tabIndex={-1}
+          aria-hidden="true"
+        />
       ) : (
-        <label>User <input name="username" autocomplete="username" required value={user} onInput={(e) => setUser(e.currentTarget.value)} /></label>
+        <label>
+          User{' '}
+          <input
+            name="username"
+            autocomplete="username"
+            required
+            value={user}
+            onInput={e => setUser(e.currentTarget.value)}
+          />
+        </label>
       )}
       <label>
         {token ? 'Token' : 'Password'}{' '}
-        <input type="password" name="password" autocomplete="current-password" required value={secret} onInput={(e) => setSecret(e.currentTarget.value)} />
+        <input
+          type="password"
+          name="password"
+          autocomplete="current-password"
+          required
+          value={secret}
+          onInput={e => setSecret(e.currentTarget.value)}
+        />
       </label>
       <div class="actions">
-        <button type="submit" disabled={busy}>{busy ? 'Signing in …' : 'Sign in'}</button>
-        <button type="button" class="plain" onClick={() => setToken(!token)}>{token ? 'With user and password' : 'With a token'}</button>
+        <button type="submit" disabled={busy}>
+          {busy ? 'Signing in …' : 'Sign in'}
+        </button>
+        <button type="button" class="plain" onClick={() => setToken(!token)}>
+          {token ? 'With user and password' : 'With a token'}
+        </button>
       </div>
-      {failure && <div class="notice bad" role="alert">{failure}</div>}
+      {failure && (
+        <div class="notice bad" role="alert">
+          {failure}
+        </div>
+      )}
       {location.protocol === 'http:' && !/^(localhost|127\.|\[::1\])/.test(location.hostname) && (
         <p class="notice warn">This page is not encrypted: others in the network can read what you enter.</p>
       )}

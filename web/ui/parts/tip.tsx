@@ -18,7 +18,16 @@ const distance = 14;
  */
 export function Tip({ at, children }: { at: Place; children: ComponentChildren }) {
   const { clientWidth, clientHeight } = document.documentElement;
-  const along = (place: number, size: number): string => (place > size / 2 ? `calc(${place - distance}px - 100%)` : `${place + distance}px`);
+  const along = (place: number, size: number): string =>
+    place > size / 2 ? `calc(${place - distance}px - 100%)` : `${place + distance}px`;
 
-  return <div class="tip" aria-hidden="true" style={{ transform: `translate(${along(at.x, clientWidth)}, ${along(at.y, clientHeight)})` }}>{children}</div>;
+  return (
+    <div
+      class="tip"
+      aria-hidden="true"
+      style={{ transform: `translate(${along(at.x, clientWidth)}, ${along(at.y, clientHeight)})` }}
+    >
+      {children}
+    </div>
+  );
 }

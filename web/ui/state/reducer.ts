@@ -28,7 +28,7 @@ export function reduce(s: State, a: Action): State {
     case 'add':
       return s[a.filter].includes(a.value) ? s : { ...s, [a.filter]: [...s[a.filter], a.value] };
     case 'drop':
-      return { ...s, [a.filter]: s[a.filter].filter((v) => v !== a.value) };
+      return { ...s, [a.filter]: s[a.filter].filter(v => v !== a.value) };
     case 'range':
       return { ...s, from: a.from, to: a.to, time: '', span: '' };
     case 'range_a':
@@ -71,12 +71,18 @@ export function asBase(side: Side): Base {
 
 /** No base: the range before. */
 export const noBase: Base = {
-  query_a: '', from_a: '', to_a: '', time_a: '', total_min_a: '', total_max_a: '', total_outside_a: false,
+  query_a: '',
+  from_a: '',
+  to_a: '',
+  time_a: '',
+  total_min_a: '',
+  total_max_a: '',
+  total_outside_a: false,
 };
 
 /** Whether a base is chosen. */
 export function hasBase(s: State): boolean {
-  return Object.keys(noBase).some((key) => s[key as keyof Base]);
+  return Object.keys(noBase).some(key => s[key as keyof Base]);
 }
 
 /** A regular expression that matches just this name. */

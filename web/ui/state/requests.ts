@@ -62,7 +62,11 @@ function sideParams(side: Side, suffix: string, now: number): Params {
     [`to${suffix}`, String(parseTime(side.to, now))],
   ];
 
-  return [[`query${suffix}`, side.query], ...(side.time ? ([[`time${suffix}`, side.time]] as Params) : range), ...totalParams(side, suffix)];
+  return [
+    [`query${suffix}`, side.query],
+    ...(side.time ? ([[`time${suffix}`, side.time]] as Params) : range),
+    ...totalParams(side, suffix),
+  ];
 }
 
 /** How the sides are scaled, if somebody chose it; a single profile has no rate. */
@@ -85,7 +89,11 @@ export function whatParams(s: State, now: number): Params {
 
 /** A report on the profiles of the state. */
 export function reportRequest(s: State, now: number, report: string, extra: Params): Request {
-  return { key: report, path: 'api/v1/query', params: [...whatParams(s, now), ...filterParams(s), ['report', report], ...extra] };
+  return {
+    key: report,
+    path: 'api/v1/query',
+    params: [...whatParams(s, now), ...filterParams(s), ['report', report], ...extra],
+  };
 }
 
 /** The range of the chart: that of the profiles, or more. */
@@ -102,7 +110,11 @@ export function chartStep(s: State, range: [number, number]): number {
 
 /** Totals over time: `extra` says of what. */
 function rangeRequest(s: State, key: string, side: Side, range: [number, number], extra: Params): Request {
-  const params: Params = [['query', side.query], ['from', String(range[0])], ['to', String(range[1])]];
+  const params: Params = [
+    ['query', side.query],
+    ['from', String(range[0])],
+    ['to', String(range[1])],
+  ];
 
   // The chart of a wider range shows all of it; the chosen part is marked.
   if (!s.span) params.push(...totalParams(side, ''));
@@ -112,7 +124,11 @@ function rangeRequest(s: State, key: string, side: Side, range: [number, number]
 
 /** A line for each group of series. */
 function lineRequest(s: State, key: string, side: Side, range: [number, number]): Request {
-  const extra: Params = [['step', `${chartStep(s, range)}s`], ['rate', '1'], ['fill', 'auto']];
+  const extra: Params = [
+    ['step', `${chartStep(s, range)}s`],
+    ['rate', '1'],
+    ['fill', 'auto'],
+  ];
 
   if (s.by) extra.push(['group_by', s.by]);
   return rangeRequest(s, key, side, range, extra);
@@ -125,12 +141,26 @@ function chartRequests(s: State, now: number): Request[] {
 
   if (s.chart === 'off') return [];
   if (s.chart === 'history') return [historyRequest(s, now)];
-  if (s.chart === 'points') return [rangeRequest(s, 'points', side, range, [['totals', '1'], ['max_profiles', String(maxPoints)]])];
+  if (s.chart === 'points')
+    return [
+      rangeRequest(s, 'points', side, range, [
+        ['totals', '1'],
+        ['max_profiles', String(maxPoints)],
+      ]),
+    ];
   if (s.chart === 'weights') {
-    const extra: Params = [['step', `${chartStep(s, range)}s`], ['buckets', String(heatBuckets)], ['group_by', '__name__']];
+    const extra: Params = [
+      ['step', `${chartStep(s, range)}s`],
+      ['buckets', String(heatBuckets)],
+      ['group_by', '__name__'],
+    ];
     return [rangeRequest(s, 'weights', side, range, extra)];
   }
-  return [lineRequest(s, 'lines', side, range), changesRequest('changes', s.query, range), ...restartRequests(s, range)];
+  return [
+    lineRequest(s, 'lines', side, range),
+    changesRequest('changes', s.query, range),
+    ...restartRequests(s, range),
+  ];
 }
 
 /** Number of steps of a function's history: each is a merge. */
@@ -147,12 +177,21 @@ export function historyRequest(s: State, now: number): Request {
   const step = Math.max(stepFor(span, historySteps), Math.min(leastHistoryStep, stepFor(span, 5)));
   // Whole steps: a shorter one at the end would look like a drop.
   const from = to - Math.max(1, Math.ceil(span / 1000 / step)) * step * 1000;
-  const params: Params = [['query', s.query], ['from', String(from)], ['to', String(to)], ['step', `${step}s`]];
+  const params: Params = [
+    ['query', s.query],
+    ['from', String(from)],
+    ['to', String(to)],
+    ['step', `${step}s`],
+  ];
 
   params.push(s.fn ? ['function', s.fn] : ['top', '5']);
   if (s.sample_index) params.push(['sample_index', s.sample_index]);
   if (s.aggregate) params.push(['aggregate', s.aggregate]);
-  return { key: 'history', path: 'api/v1/history', params: [...params, ...filterParams(s).filter(([k]) => k !== 'group_by')] };
+  return {
+    key: 'history',
+    path: 'api/v1/history',
+    params: [...params, ...filterParams(s).filter(([k]) => k !== 'group_by')],
+  };
 }
 
 /** Filters that leave out stacks, so that what is left of a group is a part of it. */
@@ -160,7 +199,7 @@ const narrowing = ['focus', 'ignore', 'under', 'tagfocus', 'tagignore'] as const
 
 /** Whether filters leave a part of the stacks. */
 export function isNarrowed(s: State): boolean {
-  return narrowing.some((key) => s[key].length > 0);
+  return narrowing.some(key => s[key].length > 0);
 }
 
 /** The whole of each group, if the filters leave a part: then the table of groups has both. */
@@ -170,7 +209,14 @@ function wholeRequests(s: State, now: number): Request[] {
 
   if (!s.group_by || s.time || !isNarrowed(s)) return [];
   const chosen = chosenParams(s);
-  const params: Params = [['query', s.query], ['from', String(range[0])], ['to', String(range[1])], ...chosen, ['step', step], ['group_by', s.group_by]];
+  const params: Params = [
+    ['query', s.query],
+    ['from', String(range[0])],
+    ['to', String(range[1])],
+    ...chosen,
+    ['step', step],
+    ['group_by', s.group_by],
+  ];
   return [{ key: 'whole', path: 'api/v1/query_range', params }];
 }
 
@@ -178,7 +224,12 @@ function wholeRequests(s: State, now: number): Request[] {
 function changesRequest(key: string, query: string, range: [number, number]): Request {
   // The same for all charts, which have steps of their own.
   const step = stepFor(range[1] - range[0], chartSteps);
-  const params: Params = [['query', query], ['from', String(range[0])], ['to', String(range[1])], ['step', `${step}s`]];
+  const params: Params = [
+    ['query', query],
+    ['from', String(range[0])],
+    ['to', String(range[1])],
+    ['step', `${step}s`],
+  ];
 
   return { key, path: 'api/v1/changes', params };
 }
@@ -243,7 +294,10 @@ export function viewRequest(s: State, now: number, key = viewKey(s)): Request {
     case 'table':
       return make(hasErrorBars(s) ? byParams(s) : [['trim', 'false']]);
     case 'source':
-      return make([['format', 'json'], ['symbol', exactly(s.fn)]]);
+      return make([
+        ['format', 'json'],
+        ['symbol', exactly(s.fn)],
+      ]);
     case 'graph':
       return make([]);
     case 'text':
@@ -270,7 +324,7 @@ export function requests(s: State, now: number): Request[] {
 function pageRequests(s: State, now: number): Request[] {
   if (s.page === 'targets') return [{ key: 'targets', path: 'api/v1/targets', params: [] }];
   if (s.page === 'status') {
-    return ['tsdb', 'buildinfo', 'runtimeinfo', 'flags', 'config', 'queries'].map((name) => ({
+    return ['tsdb', 'buildinfo', 'runtimeinfo', 'flags', 'config', 'queries'].map(name => ({
       key: name,
       path: `api/v1/status/${name}`,
       params: [],
@@ -279,7 +333,15 @@ function pageRequests(s: State, now: number): Request[] {
   const out: Request[] = [{ key: 'types', path: 'api/v1/profile_types', params: [] }];
   if (!s.query) return out;
   if (s.page === 'explore') {
-    out.push({ key: 'labels', path: 'api/v1/labels', params: [['counts', '1'], ['match[]', s.query], ['limit', '100']] });
+    out.push({
+      key: 'labels',
+      path: 'api/v1/labels',
+      params: [
+        ['counts', '1'],
+        ['match[]', s.query],
+        ['limit', '100'],
+      ],
+    });
     return [...out, ...chartRequests(s, now), ...wholeRequests(s, now), ...viewsRequests(s, now)];
   }
   const both = (['lines_a', 'lines'] as const).map((key, i) => {

@@ -137,8 +137,29 @@ export const initial: State = {
 
 /** All profiles of a selector, without what was chosen of others: filters, functions, views of one function. */
 export const unfiltered: Partial<State> = Object.fromEntries(
-  ([
-    'time', 'total_min', 'total_max', 'total_outside', 'sample_index', 'focus', 'ignore', 'hide', 'show', 'show_from', 'prune_from', 'tagfocus',
-    'tagignore', 'under', 'group_by', 'span', 'view', 'beside', 'fn', 'zoom', 'find',
-  ] as const).map((key) => [key, initial[key]]),
+  (
+    [
+      'time',
+      'total_min',
+      'total_max',
+      'total_outside',
+      'sample_index',
+      'focus',
+      'ignore',
+      'hide',
+      'show',
+      'show_from',
+      'prune_from',
+      'tagfocus',
+      'tagignore',
+      'under',
+      'group_by',
+      'span',
+      'view',
+      'beside',
+      'fn',
+      'zoom',
+      'find',
+    ] as const
+  ).map(key => [key, initial[key]]),
 );

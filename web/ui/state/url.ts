@@ -9,12 +9,52 @@ type Key = Exclude<keyof State, 'page' | 'rest' | 'beside'>;
 
 /** All keys, in the order in which they stand in a URL. */
 const keys: Key[] = [
-  'query_a', 'from_a', 'to_a', 'time_a', 'total_min_a', 'total_max_a', 'total_outside_a',
-  'query', 'from', 'to', 'time', 'total_min', 'total_max', 'total_outside',
-  'normalize', 'sample_index', 'aggregate',
-  'focus', 'ignore', 'hide', 'show', 'show_from', 'prune_from', 'tagfocus', 'tagignore',
-  'granularity', 'noinlines', 'ignore_versions', 'recursion', 'under', 'group_by',
-  'by', 'chart', 'span', 'view', 'text', 'fn', 'zoom', 'find', 'order', 'color', 'noise', 'sort', 'tz', 'target', 'health',
+  'query_a',
+  'from_a',
+  'to_a',
+  'time_a',
+  'total_min_a',
+  'total_max_a',
+  'total_outside_a',
+  'query',
+  'from',
+  'to',
+  'time',
+  'total_min',
+  'total_max',
+  'total_outside',
+  'normalize',
+  'sample_index',
+  'aggregate',
+  'focus',
+  'ignore',
+  'hide',
+  'show',
+  'show_from',
+  'prune_from',
+  'tagfocus',
+  'tagignore',
+  'granularity',
+  'noinlines',
+  'ignore_versions',
+  'recursion',
+  'under',
+  'group_by',
+  'by',
+  'chart',
+  'span',
+  'view',
+  'text',
+  'fn',
+  'zoom',
+  'find',
+  'order',
+  'color',
+  'noise',
+  'sort',
+  'tz',
+  'target',
+  'health',
 ];
 
 /** Values that keys with a fixed set of values may have. */
@@ -50,14 +90,16 @@ export function pathOf(page: Page): string {
 export function pageOf(path: string): Page {
   const last = path.slice(path.lastIndexOf('/') + 1);
 
-  return (Object.keys(paths) as Page[]).find((p) => paths[p] === last) ?? 'explore';
+  return (Object.keys(paths) as Page[]).find(p => paths[p] === last) ?? 'explore';
 }
 
 /** Escape what a query string cannot have, and keep what people can read. */
 function escapeValue(text: string): string {
   // encodeURIComponent() throws on a lone surrogate.
-  return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\ufffd')).replace(/%(20|2C|2F|3A|7B|7D|22|28|29|24|40|2A|3D|7E)/g, (all, hex: string) =>
-    hex === '20' ? '+' : hex === '22' || hex === '7B' || hex === '7D' ? all : String.fromCharCode(parseInt(hex, 16)),
+  return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\ufffd')).replace(
+    /%(20|2C|2F|3A|7B|7D|22|28|29|24|40|2A|3D|7E)/g,
+    (all, hex: string) =>
+      hex === '20' ? '+' : hex === '22' || hex === '7B' || hex === '7D' ? all : String.fromCharCode(parseInt(hex, 16)),
   );
 }
 
@@ -80,7 +122,7 @@ export function encode(s: State): string {
 
 /** The views of "flame" or "flame,table"; the default in place of what is unknown. */
 function decodeViews(text: string): Pick<State, 'view' | 'beside'> {
-  const [view, beside] = text.split(',').map((v) => choices.view?.find((known) => known === v) as View | undefined);
+  const [view, beside] = text.split(',').map(v => choices.view?.find(known => known === v) as View | undefined);
 
   return { view: view ?? initial.view, beside: beside && beside !== view ? beside : '' };
 }
@@ -89,7 +131,10 @@ function decodeViews(text: string): Pick<State, 'view' | 'beside'> {
 function isAllowed(key: Key, value: string): boolean {
   const ends = value.split(',');
 
-  if (times.includes(key)) return value === '' ? initial[key] === '' : ends.length === (key === 'span' ? 2 : 1) && ends.every((t) => !Number.isNaN(parseTime(t, 0)));
+  if (times.includes(key))
+    return value === ''
+      ? initial[key] === ''
+      : ends.length === (key === 'span' ? 2 : 1) && ends.every(t => !Number.isNaN(parseTime(t, 0)));
   return choices[key]?.includes(value) ?? true;
 }
 

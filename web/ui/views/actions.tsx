@@ -9,7 +9,7 @@ import type { State } from '../state/state.ts';
 type Does = (name: string, s: State) => Partial<State>;
 
 function added(filter: 'focus' | 'ignore' | 'hide'): Does {
-  return (name, s) => ({ [filter]: [...s[filter].filter((v) => v !== exactly(name)), exactly(name)] });
+  return (name, s) => ({ [filter]: [...s[filter].filter(v => v !== exactly(name)), exactly(name)] });
 }
 
 const recursions: Record<State['recursion'], State['recursion']> = { '': 'direct', direct: 'all', all: '' };
@@ -19,12 +19,22 @@ export const functionActions: [string, string, string, Does][] = [
   ['f', 'focus', 'keep only stacks with this function', added('focus')],
   ['i', 'ignore', 'drop stacks with this function', added('ignore')],
   ['m', 'hide', 'hide its frames; their callers get their weight', added('hide')],
-  ['p', 'prune', 'drop what the function calls (prune_from)', (name) => ({ prune_from: exactly(name) })],
-  ['s', 'sandwich', 'its callers and callees over all stacks', (fn) => ({ view: 'sandwich', fn, zoom: '' })],
-  ['o', 'source', 'its source lines', (fn) => ({ view: 'source', fn })],
-  ['t', 'over time', 'its history in this time range', (fn) => ({ chart: 'history', fn })],
-  ['l', 'by label', 'what it costs in each group of series', (name, s) => ({ ...added('focus')(name, s), view: 'flame', group_by: s.by || 'job', zoom: '' })],
-  ['r', '', 'recursive calls: as they are, direct ones once, all once', (_, s) => ({ recursion: recursions[s.recursion] })],
+  ['p', 'prune', 'drop what the function calls (prune_from)', name => ({ prune_from: exactly(name) })],
+  ['s', 'sandwich', 'its callers and callees over all stacks', fn => ({ view: 'sandwich', fn, zoom: '' })],
+  ['o', 'source', 'its source lines', fn => ({ view: 'source', fn })],
+  ['t', 'over time', 'its history in this time range', fn => ({ chart: 'history', fn })],
+  [
+    'l',
+    'by label',
+    'what it costs in each group of series',
+    (name, s) => ({ ...added('focus')(name, s), view: 'flame', group_by: s.by || 'job', zoom: '' }),
+  ],
+  [
+    'r',
+    '',
+    'recursive calls: as they are, direct ones once, all once',
+    (_, s) => ({ recursion: recursions[s.recursion] }),
+  ],
 ];
 
 /**
@@ -44,8 +54,18 @@ export function functionKeys(e: KeyboardEvent, { state, act }: Context, name: st
 export function Actions({ name, state, act }: Context & { name: string }) {
   return (
     <div class="actions" role="group" aria-label={`Actions for ${name}`}>
-      {functionActions.map(([key, title, help, does]) =>
-        title && <button key={key} type="button" title={`${help} (${key})`} onClick={() => act({ do: 'set', values: does(name, state) })}>{title}</button>,
+      {functionActions.map(
+        ([key, title, help, does]) =>
+          title && (
+            <button
+              key={key}
+              type="button"
+              title={`${help} (${key})`}
+              onClick={() => act({ do: 'set', values: does(name, state) })}
+            >
+              {title}
+            </button>
+          ),
       )}
     </div>
   );

@@ -2,7 +2,18 @@
 // The table of a comparison with error bars: what changed by more than noise comes
 // first, and the rest is grey.
 import type { CompareAnswer, ComparedRow, ComparedValue } from '../api/answer.ts';
-import { barAxis, barOf, changeText, comparedRows, comparedText, doubtText, partText, totalText, valueOf, verdictText } from '../model/compared.ts';
+import {
+  barAxis,
+  barOf,
+  changeText,
+  comparedRows,
+  comparedText,
+  doubtText,
+  partText,
+  totalText,
+  valueOf,
+  verdictText,
+} from '../model/compared.ts';
 import type { Context } from '../state/context.ts';
 import { type Picking, RowList } from './rowlist.tsx';
 
@@ -32,11 +43,21 @@ export function ChangeTable(props: Context & Picking & { data: CompareAnswer }) 
     const v = valueOf(r, cum);
     return (
       <>
-        <span role="cell" class="number short">{comparedText(v.a, data)}</span>
-        <span role="cell" class="number short">{comparedText(v.b, data)}</span>
-        <span role="cell" class={`number short ${v.sure ? (v.delta > 0 ? 'more' : 'less') : 'dim'}`}>{changeText(v)}</span>
-        <span role="cell" class="number wide dim bars"><IntervalBar value={v} most={most} /> {!v.tested ? 'few samples' : v.a ? `± ${partText(v.interval, v)}` : ''}</span>
-        <span role="cell" class="number short wide dim">{v.sure ? '' : partText(v.visible, v)}</span>
+        <span role="cell" class="number short">
+          {comparedText(v.a, data)}
+        </span>
+        <span role="cell" class="number short">
+          {comparedText(v.b, data)}
+        </span>
+        <span role="cell" class={`number short ${v.sure ? (v.delta > 0 ? 'more' : 'less') : 'dim'}`}>
+          {changeText(v)}
+        </span>
+        <span role="cell" class="number wide dim bars">
+          <IntervalBar value={v} most={most} /> {!v.tested ? 'few samples' : v.a ? `± ${partText(v.interval, v)}` : ''}
+        </span>
+        <span role="cell" class="number short wide dim">
+          {v.sure ? '' : partText(v.visible, v)}
+        </span>
       </>
     );
   };
@@ -52,17 +73,37 @@ export function ChangeTable(props: Context & Picking & { data: CompareAnswer }) 
         rows={comparedRows(data.rows, state.find, cum)}
         head={
           <>
-            <span role="columnheader" class="number short">A</span>
-            <span role="columnheader" class="number short">B</span>
-            <span role="columnheader" class="number short" title="In percent of A.">change of A</span>
-            <span role="columnheader" class="number wide bars" title={`The true change of a function is within its bar with a probability of 95 %; the middle is no change, the ends are as far away as the scale says. Of ${data.tested} tests, some bars miss the middle by chance: a change is called one only if chance would hardly do that in any of them.`}>
-              <span class="axis"><span>−{100 * most} %</span><span>+{100 * most} %</span></span> ±
+            <span role="columnheader" class="number short">
+              A
             </span>
-            <span role="columnheader" class="number short wide" title="The smallest change that would have been seen.">visible from</span>
+            <span role="columnheader" class="number short">
+              B
+            </span>
+            <span role="columnheader" class="number short" title="In percent of A.">
+              change of A
+            </span>
+            <span
+              role="columnheader"
+              class="number wide bars"
+              title={`The true change of a function is within its bar with a probability of 95 %; the middle is no change, the ends are as far away as the scale says. Of ${data.tested} tests, some bars miss the middle by chance: a change is called one only if chance would hardly do that in any of them.`}
+            >
+              <span class="axis">
+                <span>−{100 * most} %</span>
+                <span>+{100 * most} %</span>
+              </span>{' '}
+              ±
+            </span>
+            <span role="columnheader" class="number short wide" title="The smallest change that would have been seen.">
+              visible from
+            </span>
             <span role="columnheader" class="name">
               Function, by{' '}
-              <button type="button" aria-pressed={!cum} onClick={() => act({ do: 'set', values: { sort: '-flat' } })}>own values</button>{' '}
-              <button type="button" aria-pressed={cum} onClick={() => act({ do: 'set', values: { sort: '-cum' } })}>values with callees</button>
+              <button type="button" aria-pressed={!cum} onClick={() => act({ do: 'set', values: { sort: '-flat' } })}>
+                own values
+              </button>{' '}
+              <button type="button" aria-pressed={cum} onClick={() => act({ do: 'set', values: { sort: '-cum' } })}>
+                values with callees
+              </button>
             </span>
           </>
         }

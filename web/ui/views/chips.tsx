@@ -7,12 +7,23 @@ import type { Context } from '../state/context.ts';
 import { listFilters } from '../state/reducer.ts';
 import type { State } from '../state/state.ts';
 
-const texts = ['show_from', 'prune_from', 'tagfocus', 'tagignore', 'granularity', 'recursion', 'group_by', 'aggregate'] as const;
+const texts = [
+  'show_from',
+  'prune_from',
+  'tagfocus',
+  'tagignore',
+  'granularity',
+  'recursion',
+  'group_by',
+  'aggregate',
+] as const;
 
 /** Which totals profiles may have: "a total from 10 to 20". */
 export function totalText(s: Pick<State, 'total_min' | 'total_max' | 'total_outside'>, unit: string): string {
   const value = (text: string): string => formatValue(Number(text), unit);
-  const range = [s.total_min && `from ${value(s.total_min)}`, s.total_max && `to ${value(s.total_max)}`].filter(Boolean).join(' ');
+  const range = [s.total_min && `from ${value(s.total_min)}`, s.total_max && `to ${value(s.total_max)}`]
+    .filter(Boolean)
+    .join(' ');
 
   return `${s.total_outside ? 'a total not' : 'a total'} ${range}`;
 }
@@ -24,7 +35,9 @@ function Chip({ text, drop }: { text: string; drop: () => void }) {
   return (
     <span class="chip">
       <span class="chip-text">{text}</span>
-      <button type="button" aria-label={`Remove the filter ${text}`} onClick={drop}>×</button>
+      <button type="button" aria-label={`Remove the filter ${text}`} onClick={drop}>
+        ×
+      </button>
     </span>
   );
 }
@@ -35,15 +48,25 @@ export function Chips(context: Context) {
 
   return (
     <div class="chips">
-      {listFilters.flatMap((filter) =>
-        state[filter].map((value) => (
+      {listFilters.flatMap(filter =>
+        state[filter].map(value => (
           <Chip key={filter + value} text={`${filter} ${value}`} drop={() => act({ do: 'drop', filter, value })} />
         )),
       )}
-      {texts.map((key) => state[key] && <Chip key={key} text={`${key} ${state[key]}`} drop={set({ [key]: '' })} />)}
+      {texts.map(key => state[key] && <Chip key={key} text={`${key} ${state[key]}`} drop={set({ [key]: '' })} />)}
       {state.under.length > 0 && <Chip text={`under ${state.under.at(-1)}`} drop={set({ under: [] })} />}
-      {(state.total_min || state.total_max) && <Chip text={totalText(state, shownUnit(context))} drop={set({ total_min: '', total_max: '', total_outside: false })} />}
-      {state.time && <Chip text={`one profile, ${formatTime(parseTime(state.time, now), state.tz === 'utc')}`} drop={set({ time: '' })} />}
+      {(state.total_min || state.total_max) && (
+        <Chip
+          text={totalText(state, shownUnit(context))}
+          drop={set({ total_min: '', total_max: '', total_outside: false })}
+        />
+      )}
+      {state.time && (
+        <Chip
+          text={`one profile, ${formatTime(parseTime(state.time, now), state.tz === 'utc')}`}
+          drop={set({ time: '' })}
+        />
+      )}
       {state.noinlines && <Chip text="noinlines" drop={set({ noinlines: false })} />}
       {state.ignore_versions && <Chip text="ignore_versions" drop={set({ ignore_versions: false })} />}
     </div>
@@ -53,5 +76,13 @@ export function Chips(context: Context) {
 /** A filter that many want, beside the other controls. */
 export function HideRuntime({ state, act }: Context) {
   if (state.hide.includes(goRuntime)) return null;
-  return <button type="button" title="Hide the functions of Go's runtime" onClick={() => act({ do: 'add', filter: 'hide', value: goRuntime })}>hide runtime</button>;
+  return (
+    <button
+      type="button"
+      title="Hide the functions of Go's runtime"
+      onClick={() => act({ do: 'add', filter: 'hide', value: goRuntime })}
+    >
+      hide runtime
+    </button>
+  );
 }

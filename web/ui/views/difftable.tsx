@@ -11,7 +11,7 @@ export function changedRows(rows: TopRow[], find: string, cum: boolean): TopRow[
   const m = find ? matcher(find) : null;
   const key = cum ? 'cum' : 'flat';
 
-  return rows.filter((r) => r[key] !== 0 && (!m || m.test(r.name))).sort((a, b) => Math.abs(b[key]) - Math.abs(a[key]));
+  return rows.filter(r => r[key] !== 0 && (!m || m.test(r.name))).sort((a, b) => Math.abs(b[key]) - Math.abs(a[key]));
 }
 
 export function DiffTable(props: Context & Picking & { data: TopAnswer }) {
@@ -22,9 +22,15 @@ export function DiffTable(props: Context & Picking & { data: TopAnswer }) {
     const change = cum ? r.cum : r.flat;
     return (
       <>
-        <span role="cell" class="number">{formatScaled(before, data)}</span>
-        <span role="cell" class="number">{formatScaled(before + change, data)}</span>
-        <span role="cell" class={`number ${change > 0 ? 'more' : 'less'}`}>{formatChange(before, before + change, data)}</span>
+        <span role="cell" class="number">
+          {formatScaled(before, data)}
+        </span>
+        <span role="cell" class="number">
+          {formatScaled(before + change, data)}
+        </span>
+        <span role="cell" class={`number ${change > 0 ? 'more' : 'less'}`}>
+          {formatChange(before, before + change, data)}
+        </span>
       </>
     );
   };
@@ -36,13 +42,23 @@ export function DiffTable(props: Context & Picking & { data: TopAnswer }) {
       rows={changedRows(data.rows, state.find, cum)}
       head={
         <>
-          <span role="columnheader" class="number">A</span>
-          <span role="columnheader" class="number">B</span>
-          <span role="columnheader" class="number">B−A</span>
+          <span role="columnheader" class="number">
+            A
+          </span>
+          <span role="columnheader" class="number">
+            B
+          </span>
+          <span role="columnheader" class="number">
+            B−A
+          </span>
           <span role="columnheader" class="name">
             Function, by{' '}
-            <button type="button" aria-pressed={!cum} onClick={() => act({ do: 'set', values: { sort: '-flat' } })}>own values</button>{' '}
-            <button type="button" aria-pressed={cum} onClick={() => act({ do: 'set', values: { sort: '-cum' } })}>values with callees</button>
+            <button type="button" aria-pressed={!cum} onClick={() => act({ do: 'set', values: { sort: '-flat' } })}>
+              own values
+            </button>{' '}
+            <button type="button" aria-pressed={cum} onClick={() => act({ do: 'set', values: { sort: '-cum' } })}>
+              values with callees
+            </button>
           </span>
         </>
       }

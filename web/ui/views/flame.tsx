@@ -31,18 +31,28 @@ function Values({ tree, node, scaled }: { tree: Tree; node: number; scaled: bool
     return (
       <>
         <span>A {formatShare(before, a.total)}</span> <span>B {formatShare(total, a.total)} of the total</span>{' '}
-        <span>{node > 0 && changeText({ a: before, b: total, delta: total - before, tested: true })}{verdictOf(a, node)}</span>
+        <span>
+          {node > 0 && changeText({ a: before, b: total, delta: total - before, tested: true })}
+          {verdictOf(a, node)}
+        </span>
       </>
     );
   return before === undefined ? (
     <>
-      <span>self {formatScaled(self, a)} {formatShare(self, a.total)}</span>{' '}
-      <span>total {formatScaled(total, a)} {formatShare(total, a.total)}</span>
+      <span>
+        self {formatScaled(self, a)} {formatShare(self, a.total)}
+      </span>{' '}
+      <span>
+        total {formatScaled(total, a)} {formatShare(total, a.total)}
+      </span>
     </>
   ) : (
     <>
       <span>A {formatScaled(before, a)}</span> <span>B {formatScaled(total, a)}</span>{' '}
-      <span>B−A {formatChange(before, total, a)}{verdictOf(a, node)}</span>
+      <span>
+        B−A {formatChange(before, total, a)}
+        {verdictOf(a, node)}
+      </span>
     </>
   );
 }
@@ -69,7 +79,8 @@ function fileOf(tree: Tree, node: number): string {
 function Detail({ tree, node, scaled }: { tree: Tree; node: number; scaled: boolean }) {
   return (
     <div class="detail" role="status">
-      <b>{tree.name(node)}</b> <Values tree={tree} node={node} scaled={scaled} /> <span class="dim">{fileOf(tree, node)}</span>
+      <b>{tree.name(node)}</b> <Values tree={tree} node={node} scaled={scaled} />{' '}
+      <span class="dim">{fileOf(tree, node)}</span>
     </div>
   );
 }
@@ -82,7 +93,9 @@ function ChangeLegend({ fills, share, noise }: { fills: string[]; share: boolean
     <span class="change-legend">
       less{' '}
       <svg width={fills.length * width} height="12" role="img" aria-label="blue is less, orange is more">
-        {fills.map((fill, i) => <rect key={i} x={i * width} width={width} height="12" fill={fill} />)}
+        {fills.map((fill, i) => (
+          <rect key={i} x={i * width} width={width} height="12" fill={fill} />
+        ))}
       </svg>{' '}
       {share ? 'more of the total' : 'more'}; grey: the same{noise ? ', or noise' : ''}; + new, − gone
     </span>
@@ -95,8 +108,19 @@ function Noise({ data, state, act }: Context & { data: FlameAnswer }) {
 
   return (
     <>
-      <label><input type="checkbox" checked={state.noise} onChange={(e) => act({ do: 'set', values: { noise: e.currentTarget.checked } })} /> colour noise, too</label>
-      {doubt && <span class="doubt" role="status" title={doubt}>{doubt}</span>}
+      <label>
+        <input
+          type="checkbox"
+          checked={state.noise}
+          onChange={e => act({ do: 'set', values: { noise: e.currentTarget.checked } })}
+        />{' '}
+        colour noise, too
+      </label>
+      {doubt && (
+        <span class="doubt" role="status" title={doubt}>
+          {doubt}
+        </span>
+      )}
     </>
   );
 }
@@ -111,9 +135,26 @@ function Sum(props: Context & { data: FlameAnswer; part?: string }) {
   const boxes = data.total_of[0] as number;
   const text = (v: number): string => formatScaled(v, data);
 
-  if (boxes === data.total) return <b>{word} {text(data.total)}</b>;
-  if (isNarrowed(state) || props.part) return <b>{word} {text(boxes)} of {text(data.total)}, {formatShare(boxes, data.total)}</b>;
-  return <><b>{word} {text(data.total)}</b><span class="dim">, {text(data.total - boxes)} of it without a stack</span></>;
+  if (boxes === data.total)
+    return (
+      <b>
+        {word} {text(data.total)}
+      </b>
+    );
+  if (isNarrowed(state) || props.part)
+    return (
+      <b>
+        {word} {text(boxes)} of {text(data.total)}, {formatShare(boxes, data.total)}
+      </b>
+    );
+  return (
+    <>
+      <b>
+        {word} {text(data.total)}
+      </b>
+      <span class="dim">, {text(data.total - boxes)} of it without a stack</span>
+    </>
+  );
 }
 
 function Total(props: Context & { data: FlameAnswer; scaled: boolean; part?: string }) {
@@ -126,20 +167,28 @@ function Total(props: Context & { data: FlameAnswer; scaled: boolean; part?: str
   ) : scaled ? (
     <b>total {formatScaled(a, data)}, to which B is scaled</b>
   ) : (
-    <b>total {formatScaled(a, data)} → {formatScaled(b, data)} {formatChange(a, b, data)}{verdictOf(data, 0)}</b>
+    <b>
+      total {formatScaled(a, data)} → {formatScaled(b, data)} {formatChange(a, b, data)}
+      {verdictOf(data, 0)}
+    </b>
   );
 }
 
 /** What the colours of boxes mean; a comparison has a legend of its own. */
 const colorings: Record<State['color'], string> = {
-  package: 'a colour for each package', binary: 'a colour for each binary', self: 'darker: more self time', one: '',
+  package: 'a colour for each package',
+  binary: 'a colour for each binary',
+  self: 'darker: more self time',
+  one: '',
 };
 
 /**
  * `part`: one of several graphs of a page, with its title; its boxes do not begin at the outermost frame. Callers grow
  * upwards from the function.
  */
-export function Flame(props: Context & Partial<Picking> & { data: FlameAnswer; part?: 'callers' | 'callees'; title?: string }) {
+export function Flame(
+  props: Context & Partial<Picking> & { data: FlameAnswer; part?: 'callers' | 'callees'; title?: string },
+) {
   const { data, state, act, part } = props;
   const [pointed, setPointed] = useState<{ node: number; at: Place }>({ node: -1, at: { x: 0, y: 0 } });
   const hover = pointed.node < data.name.length ? pointed.node : -1;
@@ -156,7 +205,10 @@ export function Flame(props: Context & Partial<Picking> & { data: FlameAnswer; p
   );
   const found = useMemo(() => search(data, state.find, part ? 0 : 1), [data, state.find, part]);
   // The function that was chosen in the view beside.
-  const picked = useMemo(() => (state.beside && props.picked ? namesOf(data, props.picked) : null), [data, state.beside, props.picked]);
+  const picked = useMemo(
+    () => (state.beside && props.picked ? namesOf(data, props.picked) : null),
+    [data, state.beside, props.picked],
+  );
   const zoomed = useMemo(() => (state.zoom ? findHash(tree, state.zoom) : 0), [tree, state.zoom]);
   const zoom = Math.max(zoomed, 0);
   // What had the focus may be gone with other data.
@@ -165,15 +217,19 @@ export function Flame(props: Context & Partial<Picking> & { data: FlameAnswer; p
   const upwards = part === 'callers';
   const height = tree.rows.length * rowHeight;
   const scene = {
-    tree, colors, palette,
+    tree,
+    colors,
+    palette,
     fills: compared ? palette.change : palette.boxes,
-    mark: (node: number) => (!compared || !node ? '' : data.total_of_a?.[node] === 0 ? '+ ' : data.total_of[node] === 0 ? '− ' : ''),
+    mark: (node: number) =>
+      !compared || !node ? '' : data.total_of_a?.[node] === 0 ? '+ ' : data.total_of[node] === 0 ? '− ' : '',
     matches: state.find ? found.names : picked,
   };
 
   const zoomTo = (node: number): void => {
     if (node < 0 || (isOther(tree, node) && !rooted)) return;
-    if (isOther(tree, node)) return act({ do: 'set', values: { under: pathTo(tree, data.parent[node] as number), zoom: '' } });
+    if (isOther(tree, node))
+      return act({ do: 'set', values: { under: pathTo(tree, data.parent[node] as number), zoom: '' } });
     setZooms(zooms + 1);
     act({ do: 'set', values: { zoom: node === 0 ? '' : hashText(tree.hash[node] as number) } });
   };
@@ -183,7 +239,8 @@ export function Flame(props: Context & Partial<Picking> & { data: FlameAnswer; p
   const onKey = (e: KeyboardEvent): void => {
     const row = tree.rows[tree.depth[focused] as number] as Uint32Array;
     const k = row.indexOf(focused);
-    const match = (step: 1 | -1): void => move(nextNode(tree, focused, step, (i) => state.find !== '' && found.names[data.name[i] as number] === 1));
+    const match = (step: 1 | -1): void =>
+      move(nextNode(tree, focused, step, i => state.find !== '' && found.names[data.name[i] as number] === 1));
     const [inwards, outwards] = upwards ? (['ArrowUp', 'ArrowDown'] as const) : (['ArrowDown', 'ArrowUp'] as const);
     const actions: Record<string, () => void> = {
       [inwards]: () => move(nodeAt(tree, (tree.depth[focused] as number) + 1, tree.x[focused] as number)),
@@ -199,7 +256,8 @@ export function Flame(props: Context & Partial<Picking> & { data: FlameAnswer; p
       N: () => match(-1),
     };
     if (e.ctrlKey || e.metaKey || e.altKey) return;
-    if (e.code === 'KeyF' && e.shiftKey && rooted) act({ do: 'set', values: { under: pathTo(tree, focused), zoom: '' } });
+    if (e.code === 'KeyF' && e.shiftKey && rooted)
+      act({ do: 'set', values: { under: pathTo(tree, focused), zoom: '' } });
     else if (actions[e.key]) actions[e.key]?.();
     else if (functionKeys(e, props, focused ? tree.name(focused) : '')) return;
     else return;
@@ -209,25 +267,49 @@ export function Flame(props: Context & Partial<Picking> & { data: FlameAnswer; p
   return (
     <div class={`flame ${part ?? ''}`}>
       {/* Keys: without them preact may turn one of these elements into another, and the observer would watch the wrong one. */}
-      {zoomed < 0 && !part && !state.beside && <div key="gone" class="notice warn" role="status">The box that this link zooms into is not in these profiles: everything is shown.</div>}
-      {found.error && <div key="error" class="notice bad" role="alert">{found.error}</div>}
+      {zoomed < 0 && !part && !state.beside && (
+        <div key="gone" class="notice warn" role="status">
+          The box that this link zooms into is not in these profiles: everything is shown.
+        </div>
+      )}
+      {found.error && (
+        <div key="error" class="notice bad" role="alert">
+          {found.error}
+        </div>
+      )}
       <div key="head" class="flame-head">
         {props.title && <span class="flame-title">{props.title}</span>}
         {!upwards && <Total {...props} scaled={byShare} />}
         {compared && !upwards && data.sure && <Noise {...props} />}
-        {compared && !upwards && <ChangeLegend fills={palette.change} share={byShare} noise={!!data.sure && !state.noise} />}
+        {compared && !upwards && (
+          <ChangeLegend fills={palette.change} share={byShare} noise={!!data.sure && !state.noise} />
+        )}
         {state.find && !found.error && (
-          <span role="status"> · {found.nodes} boxes match, {formatShare(found.weight, data.total)} of the total, {formatShare(found.self, data.total)} self</span>
+          <span role="status">
+            {' '}
+            · {found.nodes} boxes match, {formatShare(found.weight, data.total)} of the total,{' '}
+            {formatShare(found.self, data.total)} self
+          </span>
         )}
         {zoom > 0 && <Actions {...props} name={tree.name(zoom)} />}
         {!compared && !part && zoom === 0 && <span class="dim coloring">{colorings[state.color]}</span>}
         {data.left_out.nodes > 0 && !upwards && (
-          <span class="dim" title={rooted ? 'Click a box (other) to open it.' : 'The table has all functions.'}> · {data.left_out.nodes} smaller boxes are in (other)</span>
+          <span class="dim" title={rooted ? 'Click a box (other) to open it.' : 'The table has all functions.'}>
+            {' '}
+            · {data.left_out.nodes} smaller boxes are in (other)
+          </span>
         )}
       </div>
       <div key="body" class="flame-body">
         {state.group_by && rooted && <Groups key="groups" {...props} />}
-        <FlameTree key="tree" tree={tree} focused={focused} part={part ?? state.view} onKey={onKey} setActive={setActive}>
+        <FlameTree
+          key="tree"
+          tree={tree}
+          focused={focused}
+          part={part ?? state.view}
+          onKey={onKey}
+          setActive={setActive}
+        >
           <FlameCanvas
             scene={scene}
             zoom={zoom}
@@ -237,18 +319,30 @@ export function Flame(props: Context & Partial<Picking> & { data: FlameAnswer; p
             height={height}
             hover={hover}
             setHover={(node, at) => setPointed({ node, at })}
-            click={(node) => { move(node); zoomTo(node); if (node > 0) props.pick?.(tree.name(node)); }}
+            click={node => {
+              move(node);
+              zoomTo(node);
+              if (node > 0) props.pick?.(tree.name(node));
+            }}
             map={!part}
             upwards={upwards}
           />
         </FlameTree>
       </div>
-      {part === 'callees' && tree.count <= 2 && <p key="nothing" class="dim">It calls nothing.</p>}
-      {!upwards && <Detail key="detail" tree={tree} node={Math.max(0, Math.min(shown, tree.count - 1))} scaled={byShare} />}
+      {part === 'callees' && tree.count <= 2 && (
+        <p key="nothing" class="dim">
+          It calls nothing.
+        </p>
+      )}
+      {!upwards && (
+        <Detail key="detail" tree={tree} node={Math.max(0, Math.min(shown, tree.count - 1))} scaled={byShare} />
+      )}
       {hover >= 0 && (
         <Tip key="tip" at={pointed.at}>
           <b>{tree.name(hover)}</b>
-          <div><Values tree={tree} node={hover} scaled={byShare} /></div>
+          <div>
+            <Values tree={tree} node={hover} scaled={byShare} />
+          </div>
           <div class="dim">{fileOf(tree, hover)}</div>
         </Tip>
       )}

@@ -54,7 +54,11 @@ function useMotion(target: Span, byPointer: boolean): Span {
       setShown(at);
       if (t < 1) frame = requestAnimationFrame(step);
     };
-    if (byPointer || matchMedia('(prefers-reduced-motion: reduce)').matches || (begin[0] === target[0] && begin[1] === target[1])) {
+    if (
+      byPointer ||
+      matchMedia('(prefers-reduced-motion: reduce)').matches ||
+      (begin[0] === target[0] && begin[1] === target[1])
+    ) {
       from.current = target;
       setShown(target);
     } else frame = requestAnimationFrame(step);
@@ -64,7 +68,13 @@ function useMotion(target: Span, byPointer: boolean): Span {
 }
 
 /** Draw boxes whenever they or the part that is shown change. */
-function useBoxes(canvas: { current: HTMLCanvasElement | null }, scene: Colored, view: Omit<Window, keyof Size>, size: Size, done?: (d: Drawn) => void): void {
+function useBoxes(
+  canvas: { current: HTMLCanvasElement | null },
+  scene: Colored,
+  view: Omit<Window, keyof Size>,
+  size: Size,
+  done?: (d: Drawn) => void,
+): void {
   const { tree, colors, palette, matches } = scene;
   const font = `${12 * size.ratio}px ui-monospace, monospace`;
   const lettering = useMemo(() => {
@@ -83,7 +93,17 @@ function useBoxes(canvas: { current: HTMLCanvasElement | null }, scene: Colored,
 }
 
 /** The whole graph, small, with the part that is shown. A drag moves it. */
-function Minimap({ scene, shown, whole, choose }: { scene: Colored; shown: Span; whole: Span; choose: (s: Span) => void }) {
+function Minimap({
+  scene,
+  shown,
+  whole,
+  choose,
+}: {
+  scene: Colored;
+  shown: Span;
+  whole: Span;
+  choose: (s: Span) => void;
+}) {
   const place = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const size = useSize(place);
@@ -104,11 +124,19 @@ function Minimap({ scene, shown, whole, choose }: { scene: Colored; shown: Span;
       class="minimap"
       ref={place}
       aria-hidden="true"
-      onPointerDown={(e) => { e.currentTarget.setPointerCapture(e.pointerId); moveTo(e); }}
-      onPointerMove={(e) => e.buttons && moveTo(e)}
+      onPointerDown={e => {
+        e.currentTarget.setPointerCapture(e.pointerId);
+        moveTo(e);
+      }}
+      onPointerMove={e => e.buttons && moveTo(e)}
     >
       <canvas ref={canvas} />
-      {shown[1] - shown[0] < length && <span class="minimap-shown" style={{ left: share(shown[0]), width: `${((shown[1] - shown[0]) / length) * 100}%` }} />}
+      {shown[1] - shown[0] < length && (
+        <span
+          class="minimap-shown"
+          style={{ left: share(shown[0]), width: `${((shown[1] - shown[0]) / length) * 100}%` }}
+        />
+      )}
     </div>
   );
 }
@@ -149,26 +177,34 @@ export function FlameCanvas(props: {
 
   // Another part or other data: what the pointer chose is over.
   useEffect(() => setFree(null), [zoom, props.zooms, tree]);
-  useEffect(() => setTop((t) => (upwards ? mostTop : Math.min(t, mostTop))), [mostTop]);
+  useEffect(() => setTop(t => (upwards ? mostTop : Math.min(t, mostTop))), [mostTop]);
   useEffect(() => {
     // The focused box comes into the viewport.
     const row = flipRow(tree, upwards, tree.depth[focused] as number);
     const rows = Math.floor(size.height / rowHeight);
-    if (props.ring && rows > 0) setTop((t) => Math.min(Math.max(t, row - rows + 1), row));
+    if (props.ring && rows > 0) setTop(t => Math.min(Math.max(t, row - rows + 1), row));
   }, [focused, props.ring]);
-  useBoxes(boxes, scene, view, size, (d) => (window.everprofDrawn = d));
+  useBoxes(boxes, scene, view, size, d => (window.everprofDrawn = d));
   useEffect(() => {
     const ctx = fitCanvas(over.current, size);
     if (!ctx) return;
     ctx.setTransform(size.ratio, 0, 0, size.ratio, 0, 0);
     ctx.clearRect(0, 0, size.width, size.height);
-    for (const [node, width] of [[hover, 1], [props.ring ? focused : -1, 2]] as const) {
+    for (const [node, width] of [
+      [hover, 1],
+      [props.ring ? focused : -1, 2],
+    ] as const) {
       if (node < 0 || node >= tree.count) continue;
       const left = Math.max(0, toPixels(view, tree.x[node] as number));
       const right = Math.min(size.width, toPixels(view, (tree.x[node] as number) + (tree.weights[node] as number)));
       ctx.strokeStyle = palette.text;
       ctx.lineWidth = width;
-      ctx.strokeRect(left + 0.5, (flipRow(tree, upwards, tree.depth[node] as number) - top) * rowHeight + 0.5, Math.max(1, right - left - 1), rowHeight - 1);
+      ctx.strokeRect(
+        left + 0.5,
+        (flipRow(tree, upwards, tree.depth[node] as number) - top) * rowHeight + 0.5,
+        Math.max(1, right - left - 1),
+        rowHeight - 1,
+      );
     }
   }, [hover, focused, props.ring, tree, palette, from, to, top, size.width, size.height, size.ratio]);
 
@@ -218,27 +254,36 @@ export function FlameCanvas(props: {
         class="canvas"
         ref={place}
         style={{ '--rows': `${props.height}px` }}
-        onPointerDown={(e) => {
+        onPointerDown={e => {
           const [x, y] = local(e);
           if (e.pointerType === 'touch') pinch.current.set(e.pointerId, x);
           drag.current = { x, y, span: [from, to], top, moved: false };
         }}
         onPointerMove={move}
-        onPointerUp={(e) => {
+        onPointerUp={e => {
           const clicked = drag.current && !drag.current.moved && pinch.current.size < 2;
           drag.current = null;
           pinch.current.delete(e.pointerId);
           if (clicked && e.button === 0) props.click(at(e));
         }}
-        onPointerCancel={(e) => { drag.current = null; pinch.current.delete(e.pointerId); }}
-        onPointerLeave={(e) => { props.setHover(-1, { x: 0, y: 0 }); if (!e.buttons) drag.current = null; }}
-        onWheel={(e) => {
+        onPointerCancel={e => {
+          drag.current = null;
+          pinch.current.delete(e.pointerId);
+        }}
+        onPointerLeave={e => {
+          props.setHover(-1, { x: 0, y: 0 });
+          if (!e.buttons) drag.current = null;
+        }}
+        onWheel={e => {
           if (e.ctrlKey) {
             e.preventDefault();
             return scaleAt(local(e)[0], Math.exp(e.deltaY / 300));
           }
           const next = Math.min(mostTop, Math.max(0, top + e.deltaY / rowHeight));
-          if (next !== top) { e.preventDefault(); setTop(next); }
+          if (next !== top) {
+            e.preventDefault();
+            setTop(next);
+          }
         }}
       >
         <canvas ref={boxes} aria-hidden="true" />

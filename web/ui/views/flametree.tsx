@@ -31,8 +31,10 @@ function itemsOf(tree: Tree, focused: number): { node: number; level: number; si
   const at = siblings.indexOf(focused);
   const first = Math.max(0, Math.min(at - beside / 2, siblings.length - beside));
   return [
-    ...callers.slice(-20).map((node) => ({ node, level: (tree.depth[node] as number) + 1, size: 1, place: 1 })),
-    ...siblings.slice(first, first + beside).map((node, i) => ({ node, level: callers.length + 1, size: siblings.length, place: first + i + 1 })),
+    ...callers.slice(-20).map(node => ({ node, level: (tree.depth[node] as number) + 1, size: 1, place: 1 })),
+    ...siblings
+      .slice(first, first + beside)
+      .map((node, i) => ({ node, level: callers.length + 1, size: siblings.length, place: first + i + 1 })),
   ];
 }
 
@@ -59,7 +61,7 @@ export function FlameTree(props: {
       onFocus={() => props.setActive(true)}
       onBlur={() => props.setActive(false)}
     >
-      {items.map((item) => (
+      {items.map(item => (
         <span
           key={item.node}
           id={itemId(part, item.node)}

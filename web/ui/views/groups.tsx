@@ -27,7 +27,11 @@ export function groupsOf(answer: FlameAnswer, label: string): Group[] {
     const isGroup = answer.strings[answer.file[i] as number] === label;
     const name = answer.strings[answer.name[i] as number];
     const value = name === unknown ? '' : name;
-    out.push({ value: isGroup ? value : undefined, total: answer.total_of[i] as number, before: answer.total_of_a?.[i] });
+    out.push({
+      value: isGroup ? value : undefined,
+      total: answer.total_of[i] as number,
+      before: answer.total_of_a?.[i],
+    });
   });
   const size = (g: Group): number => Math.max(g.total, g.before ?? 0);
   return out.sort((a, b) => size(b) - size(a));
@@ -38,7 +42,7 @@ export function groupsOf(answer: FlameAnswer, label: string): Group[] {
  * do not add up.
  */
 export function wholeOf(lines: Line[], sampleType: string, label: string, value: string | undefined): number | null {
-  const line = lines.find((l) => value !== undefined && (l.labels[label] ?? '') === value);
+  const line = lines.find(l => value !== undefined && (l.labels[label] ?? '') === value);
 
   return kindOf(lines, sampleType) === 'flow' ? (line?.totals[typeOf(lines, sampleType)]?.[0] ?? null) : null;
 }
@@ -51,7 +55,7 @@ export function Groups(props: Context & { data: FlameAnswer }) {
   const sum = groups.reduce((a, g) => a + g.total, 0);
   const compared = data.total_of_a !== undefined;
   const whole = props.loader.get<Line[]>('whole')?.answer?.data ?? [];
-  const wholes = new Map(groups.map((g) => [g, wholeOf(whole, state.sample_index || data.sample_type, label, g.value)]));
+  const wholes = new Map(groups.map(g => [g, wholeOf(whole, state.sample_index || data.sample_type, label, g.value)]));
   const hasWholes = [...wholes.values()].some(Boolean);
   const own = (g: Group): string => {
     const all = wholes.get(g);
@@ -64,14 +68,26 @@ export function Groups(props: Context & { data: FlameAnswer }) {
         <thead>
           <tr>
             <th scope="col">{label}</th>
-            {compared && <th scope="col" class="number">A</th>}
-            <th scope="col" class="number">{compared ? 'B' : 'Total'}</th>
-            <th scope="col" class="number">{compared ? 'B−A' : 'Share'}</th>
-            {hasWholes && <th scope="col" class="number" title={`Of all that each ${label} has, without the filters`}>of its own</th>}
+            {compared && (
+              <th scope="col" class="number">
+                A
+              </th>
+            )}
+            <th scope="col" class="number">
+              {compared ? 'B' : 'Total'}
+            </th>
+            <th scope="col" class="number">
+              {compared ? 'B−A' : 'Share'}
+            </th>
+            {hasWholes && (
+              <th scope="col" class="number" title={`Of all that each ${label} has, without the filters`}>
+                of its own
+              </th>
+            )}
           </tr>
         </thead>
         <tbody>
-          {groups.map((g) => (
+          {groups.map(g => (
             <tr key={g.value ?? ''}>
               <th scope="row">
                 {g.value === undefined ? (
@@ -80,7 +96,16 @@ export function Groups(props: Context & { data: FlameAnswer }) {
                   <button
                     type="button"
                     title={`only ${label}="${g.value}"`}
-                    onClick={() => act({ do: 'set', values: { query: withMatcher(state.query, { name: label, op: '=', value: g.value as string }), group_by: '', zoom: '' } })}
+                    onClick={() =>
+                      act({
+                        do: 'set',
+                        values: {
+                          query: withMatcher(state.query, { name: label, op: '=', value: g.value as string }),
+                          group_by: '',
+                          zoom: '',
+                        },
+                      })
+                    }
                   >
                     {g.value || `(no ${label})`}
                   </button>
@@ -88,7 +113,9 @@ export function Groups(props: Context & { data: FlameAnswer }) {
               </th>
               {compared && <td class="number">{formatScaled(g.before ?? 0, data)}</td>}
               <td class="number">{formatScaled(g.total, data)}</td>
-              <td class="number">{compared ? formatChange(g.before ?? 0, g.total, data) : formatShare(g.total, sum)}</td>
+              <td class="number">
+                {compared ? formatChange(g.before ?? 0, g.total, data) : formatShare(g.total, sum)}
+              </td>
               {hasWholes && <td class="number">{own(g)}</td>}
             </tr>
           ))}

@@ -22,16 +22,60 @@ const texts: [TextKey, string][] = [
 ];
 
 const selects: [keyof State, string, [string, string][]][] = [
-  ['order', 'Order', [['value', 'heaviest first'], ['name', 'by name']]],
-  ['color', 'Colour', [['package', 'by package'], ['binary', 'by binary'], ['self', 'by own value'], ['one', 'one colour']]],
-  ['recursion', 'Recursion', [['', 'as it is'], ['direct', 'direct calls once'], ['all', 'once']]],
-  ['granularity', 'Frames', [['', 'functions'], ['filefunctions', 'functions and files'], ['files', 'files'], ['lines', 'lines'], ['addresses', 'addresses']]],
-  ['aggregate', 'Merge', [['', 'as the kind of value needs'], ['sum', 'sum'], ['mean', 'mean'], ['delta', 'last − first'], ['last', 'last profile']]],
+  [
+    'order',
+    'Order',
+    [
+      ['value', 'heaviest first'],
+      ['name', 'by name'],
+    ],
+  ],
+  [
+    'color',
+    'Colour',
+    [
+      ['package', 'by package'],
+      ['binary', 'by binary'],
+      ['self', 'by own value'],
+      ['one', 'one colour'],
+    ],
+  ],
+  [
+    'recursion',
+    'Recursion',
+    [
+      ['', 'as it is'],
+      ['direct', 'direct calls once'],
+      ['all', 'once'],
+    ],
+  ],
+  [
+    'granularity',
+    'Frames',
+    [
+      ['', 'functions'],
+      ['filefunctions', 'functions and files'],
+      ['files', 'files'],
+      ['lines', 'lines'],
+      ['addresses', 'addresses'],
+    ],
+  ],
+  [
+    'aggregate',
+    'Merge',
+    [
+      ['', 'as the kind of value needs'],
+      ['sum', 'sum'],
+      ['mean', 'mean'],
+      ['delta', 'last − first'],
+      ['last', 'last profile'],
+    ],
+  ],
 ];
 
 /** A regular expression that becomes a filter when it is sent. */
 function Filter({ name, help, state, act }: Context & { name: TextKey; help: string }) {
-  const list = listFilters.find((f) => f === name);
+  const list = listFilters.find(f => f === name);
   const [text, setText] = useState(list ? '' : (state[name] as string));
   const send = (e: Event): void => {
     e.preventDefault();
@@ -42,7 +86,10 @@ function Filter({ name, help, state, act }: Context & { name: TextKey; help: str
 
   return (
     <form onSubmit={send}>
-      <label>{name} <input value={text} placeholder={help} spellcheck={false} onInput={(e) => setText(e.currentTarget.value)} /></label>
+      <label>
+        {name}{' '}
+        <input value={text} placeholder={help} spellcheck={false} onInput={e => setText(e.currentTarget.value)} />
+      </label>
       <button type="submit">{list ? 'Add' : 'Set'}</button>
     </form>
   );
@@ -54,25 +101,57 @@ export function Options(context: Context) {
   const labels = labelNames(loader);
   const choices: typeof selects = [
     ...selects,
-    ['group_by', 'Group by', [['', 'nothing'], ...[...new Set([...labels, state.group_by])].filter(Boolean).map((n): [string, string] => [n, n])]],
+    [
+      'group_by',
+      'Group by',
+      [
+        ['', 'nothing'],
+        ...[...new Set([...labels, state.group_by])].filter(Boolean).map((n): [string, string] => [n, n]),
+      ],
+    ],
   ];
 
   return (
     <span class="share">
-      <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>Options</button>
+      <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>
+        Options
+      </button>
       {open && (
         <Popup label="Options" class="right options-box" close={() => setOpen(false)}>
           {choices.map(([key, title, values]) => (
             <label key={key}>
               {title}{' '}
-              <select value={String(state[key])} onChange={(e) => act({ do: 'set', values: { [key]: e.currentTarget.value } })}>
-                {values.map(([value, text]) => <option key={value} value={value}>{text}</option>)}
+              <select
+                value={String(state[key])}
+                onChange={e => act({ do: 'set', values: { [key]: e.currentTarget.value } })}
+              >
+                {values.map(([value, text]) => (
+                  <option key={value} value={value}>
+                    {text}
+                  </option>
+                ))}
               </select>
             </label>
           ))}
-          <label><input type="checkbox" checked={state.noinlines} onChange={(e) => act({ do: 'set', values: { noinlines: e.currentTarget.checked } })} /> inlined functions count for their caller</label>
-          <label><input type="checkbox" checked={state.ignore_versions} onChange={(e) => act({ do: 'set', values: { ignore_versions: e.currentTarget.checked } })} /> names without the versions of Go modules (/v2)</label>
-          {texts.map(([name, help]) => <Filter key={name} {...context} name={name} help={help} />)}
+          <label>
+            <input
+              type="checkbox"
+              checked={state.noinlines}
+              onChange={e => act({ do: 'set', values: { noinlines: e.currentTarget.checked } })}
+            />{' '}
+            inlined functions count for their caller
+          </label>
+          <label>
+            <input
+              type="checkbox"
+              checked={state.ignore_versions}
+              onChange={e => act({ do: 'set', values: { ignore_versions: e.currentTarget.checked } })}
+            />{' '}
+            names without the versions of Go modules (/v2)
+          </label>
+          {texts.map(([name, help]) => (
+            <Filter key={name} {...context} name={name} help={help} />
+          ))}
         </Popup>
       )}
     </span>

@@ -24,20 +24,22 @@ export interface FunctionRow {
   file: string;
 }
 
-export function RowList<T extends FunctionRow>(props: Context & {
-  label: string;
-  rows: T[];
-  head: ComponentChildren;
-  /** The cells before the name. */
-  cells: (row: T) => ComponentChildren;
-  empty: string;
-} & Picking) {
+export function RowList<T extends FunctionRow>(
+  props: Context & {
+    label: string;
+    rows: T[];
+    head: ComponentChildren;
+    /** The cells before the name. */
+    cells: (row: T) => ComponentChildren;
+    empty: string;
+  } & Picking,
+) {
   const { rows, picked: chosen, pick: setChosen } = props;
   const place = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const { height } = useSize(place);
   const first = Math.max(0, Math.floor(top / rowHeight) - spare);
-  const at = rows.findIndex((r) => r.name === chosen);
+  const at = rows.findIndex(r => r.name === chosen);
   const choose = (i: number): void => {
     const row = rows[Math.min(rows.length - 1, Math.max(0, i))];
     const element = place.current;
@@ -45,10 +47,13 @@ export function RowList<T extends FunctionRow>(props: Context & {
     const y = rows.indexOf(row) * rowHeight;
     setChosen(row.name);
     if (y < element.scrollTop) element.scrollTop = y;
-    else if (y + rowHeight > element.scrollTop + element.clientHeight) element.scrollTop = y + rowHeight - element.clientHeight;
+    else if (y + rowHeight > element.scrollTop + element.clientHeight)
+      element.scrollTop = y + rowHeight - element.clientHeight;
   };
   // What was chosen in the view beside comes into sight.
-  useEffect(() => { if (at >= 0) choose(at); }, [chosen]);
+  useEffect(() => {
+    if (at >= 0) choose(at);
+  }, [chosen]);
   const onKey = (e: KeyboardEvent): void => {
     const moves: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20 };
     const by = moves[e.key];
@@ -63,8 +68,17 @@ export function RowList<T extends FunctionRow>(props: Context & {
   return (
     <div class="table">
       <div role="table" aria-rowcount={rows.length + 1} aria-label={props.label}>
-        <div class="row head" role="row">{props.head}</div>
-        <div class="rows" role="rowgroup" ref={place} tabIndex={0} onScroll={(e) => setTop(e.currentTarget.scrollTop)} onKeyDown={onKey}>
+        <div class="row head" role="row">
+          {props.head}
+        </div>
+        <div
+          class="rows"
+          role="rowgroup"
+          ref={place}
+          tabIndex={0}
+          onScroll={e => setTop(e.currentTarget.scrollTop)}
+          onKeyDown={onKey}
+        >
           <div role="presentation" style={{ height: `${rows.length * rowHeight}px`, position: 'relative' }}>
             {rows.slice(first, first + Math.ceil((height || 600) / rowHeight) + 2 * spare).map((r, i) => (
               <div
@@ -76,7 +90,9 @@ export function RowList<T extends FunctionRow>(props: Context & {
                 onClick={() => setChosen(r.name === chosen ? '' : r.name)}
               >
                 {props.cells(r)}
-                <span role="cell" class="name" title={`${r.name}\n${r.file}`}>{r.name}</span>
+                <span role="cell" class="name" title={`${r.name}\n${r.file}`}>
+                  {r.name}
+                </span>
               </div>
             ))}
           </div>

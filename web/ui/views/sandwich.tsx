@@ -7,13 +7,18 @@ import { Flame } from './flame.tsx';
 
 /** The graph without the box of the total, which is as wide as that of the one function. */
 function withoutTotal(a: FlameAnswer): FlameAnswer {
-  if (a.parent.filter((p) => p === 0).length !== 1) return a;
+  if (a.parent.filter(p => p === 0).length !== 1) return a;
   const rest = <T,>(list: T[]): T[] => list.slice(1);
 
   return {
     ...a,
-    parent: rest(a.parent).map((p) => p - 1),
-    name: rest(a.name), file: rest(a.file), binary: rest(a.binary), inlined: rest(a.inlined), self: rest(a.self), total_of: rest(a.total_of),
+    parent: rest(a.parent).map(p => p - 1),
+    name: rest(a.name),
+    file: rest(a.file),
+    binary: rest(a.binary),
+    inlined: rest(a.inlined),
+    self: rest(a.self),
+    total_of: rest(a.total_of),
     ...(a.self_a && a.total_of_a ? { self_a: rest(a.self_a), total_of_a: rest(a.total_of_a) } : {}),
     ...(a.interval && a.sure ? { interval: rest(a.interval), sure: rest(a.sure) } : {}),
   };

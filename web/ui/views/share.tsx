@@ -19,7 +19,15 @@ const longLink = 6000;
 export function absolute(s: State, now: number): State {
   const time = (text: string): string => (text ? String(parseTime(text, now)) : text);
 
-  return { ...s, from: time(s.from), to: time(s.to), time: time(s.time), from_a: time(s.from_a), to_a: time(s.to_a), time_a: time(s.time_a) };
+  return {
+    ...s,
+    from: time(s.from),
+    to: time(s.to),
+    time: time(s.time),
+    from_a: time(s.from_a),
+    to_a: time(s.to_a),
+    time_a: time(s.time_a),
+  };
 }
 
 export function linkOf(s: State, now: number): string {
@@ -72,10 +80,15 @@ function Copied({ text, done, close }: { text: string; done: boolean; close: () 
   }, [text, done]);
   return (
     <span class="copied" role="status">
-      {done ? 'Copied' : 'Copy this'}{text.startsWith('http') ? ', with absolute times: ' : ': '}
+      {done ? 'Copied' : 'Copy this'}
+      {text.startsWith('http') ? ', with absolute times: ' : ': '}
       <input readOnly value={text} ref={field} aria-label="What was copied" />
-      {text.length > longLink && <span> The link is {text.length} characters long: remove filters to make it shorter.</span>}
-      <button type="button" aria-label="Close" onClick={close}>×</button>
+      {text.length > longLink && (
+        <span> The link is {text.length} characters long: remove filters to make it shorter.</span>
+      )}
+      <button type="button" aria-label="Close" onClick={close}>
+        ×
+      </button>
     </span>
   );
 }
@@ -95,17 +108,33 @@ export function Share({ state, now }: Context) {
   usePageKeys({ y: link, c: curl, e: () => setOpen(true) });
   return (
     <span class="share">
-      <button type="button" onClick={link}>Copy link</button>
-      <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>Export</button>
+      <button type="button" onClick={link}>
+        Copy link
+      </button>
+      <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>
+        Export
+      </button>
       {copied && <Copied {...copied} close={() => setCopied(null)} />}
       {open && (
         <Popup label="Export" class="right" close={() => setOpen(false)}>
           <ul class="options">
             {files.map(([report, title, name]) => (
-              <li key={report}><button type="button" onClick={saveFile(report, name)}>{title}</button></li>
+              <li key={report}>
+                <button type="button" onClick={saveFile(report, name)}>
+                  {title}
+                </button>
+              </li>
             ))}
-            <li><button type="button" onClick={curl}>Copy as curl</button></li>
-            <li><button type="button" onClick={take(() => pprofCommand(fileUrl(state, now, 'proto')))}>Copy as go tool pprof</button></li>
+            <li>
+              <button type="button" onClick={curl}>
+                Copy as curl
+              </button>
+            </li>
+            <li>
+              <button type="button" onClick={take(() => pprofCommand(fileUrl(state, now, 'proto')))}>
+                Copy as go tool pprof
+              </button>
+            </li>
           </ul>
           {failure && <FailureBox text={failure} utc={state.tz === 'utc'} />}
         </Popup>

@@ -12,9 +12,11 @@ function heatOf(value: number, most: number): string {
 export function Source({ data }: Context & { data: SourceAnswer }) {
   return (
     <div class="source">
-      {data.functions.map((f) => (
+      {data.functions.map(f => (
         <section key={f.name + f.file}>
-          <h2>{f.name} <span class="dim">{f.file}</span></h2>
+          <h2>
+            {f.name} <span class="dim">{f.file}</span>
+          </h2>
           {!f.found && (
             <p class="dim">
               The text of this file is not on the server: only line numbers are shown. Start everprof with
@@ -22,15 +24,25 @@ export function Source({ data }: Context & { data: SourceAnswer }) {
             </p>
           )}
           <table class="lines">
-            <thead><tr><th class="number">Self</th><th class="number">Total</th><th class="number">Share</th><th class="number">Line</th><th>Source</th></tr></thead>
+            <thead>
+              <tr>
+                <th class="number">Self</th>
+                <th class="number">Total</th>
+                <th class="number">Share</th>
+                <th class="number">Line</th>
+                <th>Source</th>
+              </tr>
+            </thead>
             <tbody>
-              {f.lines.map((l) => (
+              {f.lines.map(l => (
                 <tr key={l.line} class={heatOf(l.cum, f.cum)}>
                   <td class="number">{l.flat ? formatScaled(l.flat, data) : ''}</td>
                   <td class="number">{l.cum ? formatScaled(l.cum, data) : ''}</td>
                   <td class="number">{l.cum ? formatShare(l.cum, data.total) : ''}</td>
                   <td class="number dim">{l.line}</td>
-                  <td><code>{l.text}</code></td>
+                  <td>
+                    <code>{l.text}</code>
+                  </td>
                 </tr>
               ))}
             </tbody>

@@ -26,7 +26,13 @@ import { Text } from './text.tsx';
 
 /** All views, in the order of their keys: 1, 2, … */
 export const views: [View, string][] = [
-  ['flame', 'Flame graph'], ['table', 'Table'], ['invert', 'Inverted'], ['sandwich', 'Sandwich'], ['source', 'Source'], ['graph', 'Call graph'], ['text', 'Text'],
+  ['flame', 'Flame graph'],
+  ['table', 'Table'],
+  ['invert', 'Inverted'],
+  ['sandwich', 'Sandwich'],
+  ['source', 'Source'],
+  ['graph', 'Call graph'],
+  ['text', 'Text'],
 ];
 
 /** "240 profiles of 4 series"; of a comparison, how many each side has. */
@@ -36,7 +42,11 @@ function countText(profiles: number, ofA: string, series: string): string {
 }
 
 /** How profiles become one, unless an option says it. */
-const merged: Record<Kind, string> = { flow: '', state: ', the mean of each added up', counter: ', the increase of each added up' };
+const merged: Record<Kind, string> = {
+  flow: '',
+  state: ', the mean of each added up',
+  counter: ', the increase of each added up',
+};
 
 /** What the view is made of: "240 profiles of 4 series", or the time of one profile. */
 function Origin(context: Context) {
@@ -52,8 +62,14 @@ function Origin(context: Context) {
   const covered = ofA ? '' : coveredText(Number(get('X-Everprof-Covered-Seconds')), range);
   const text = time
     ? `profile of ${formatTime(Number(time), state.tz === 'utc')}`
-    : countText(Number(profiles), ofA, get('X-Everprof-Series')) + (state.aggregate || ofA ? '' : merged[shownKind(context)]) + covered;
-  return <span class="dim origin" title={text}>{text}</span>;
+    : countText(Number(profiles), ofA, get('X-Everprof-Series')) +
+      (state.aggregate || ofA ? '' : merged[shownKind(context)]) +
+      covered;
+  return (
+    <span class="dim origin" title={text}>
+      {text}
+    </span>
+  );
 }
 
 function ViewBar(context: Context) {
@@ -69,16 +85,34 @@ function ViewBar(context: Context) {
           aria-label="Find functions"
           placeholder="find, or /regex/"
           value={state.find}
-          onInput={(e) => act({ do: 'set', values: { find: e.currentTarget.value } }, 'typing')}
+          onInput={e => act({ do: 'set', values: { find: e.currentTarget.value } }, 'typing')}
         />
         <div class="tabs" role="tablist" aria-label="Views">
           {views.map(([view, title]) => (
-            <button key={view} type="button" role="tab" aria-selected={state.view === view} onClick={() => act({ do: 'set', values: { view } })}>{title}</button>
+            <button
+              key={view}
+              type="button"
+              role="tab"
+              aria-selected={state.view === view}
+              onClick={() => act({ do: 'set', values: { view } })}
+            >
+              {title}
+            </button>
           ))}
         </div>
-        <select aria-label="Second view, beside the first" value={state.beside} onChange={(e) => act({ do: 'set', values: { beside: e.currentTarget.value as View | '' } })}>
+        <select
+          aria-label="Second view, beside the first"
+          value={state.beside}
+          onChange={e => act({ do: 'set', values: { beside: e.currentTarget.value as View | '' } })}
+        >
           <option value="">one view</option>
-          {views.filter(([view]) => view !== state.view).map(([view, title]) => <option key={view} value={view}>+ {title}</option>)}
+          {views
+            .filter(([view]) => view !== state.view)
+            .map(([view, title]) => (
+              <option key={view} value={view}>
+                + {title}
+              </option>
+            ))}
         </select>
         <HideRuntime {...context} />
         <Options {...context} />
@@ -115,14 +149,17 @@ function Choose(props: Context & { of: string }) {
 
   return (
     <Frame<TopAnswer> {...props}>
-      {(data) => (
+      {data => (
         <div class="table">
           <p>Choose a function:</p>
           <ul class="options">
-            {data.rows.map((r) => (
+            {data.rows.map(r => (
               <li key={r.name}>
                 <button type="button" onClick={() => act({ do: 'set', values: { fn: r.name } })}>
-                  <span>{r.name}</span> <span class="dim">self {formatScaled(r.flat, data)}, total {formatScaled(r.cum, data)}</span>
+                  <span>{r.name}</span>{' '}
+                  <span class="dim">
+                    self {formatScaled(r.flat, data)}, total {formatScaled(r.cum, data)}
+                  </span>
                 </button>
               </li>
             ))}
@@ -138,8 +175,8 @@ function Choose(props: Context & { of: string }) {
 function Pane(context: Context & Picking & { of: string }) {
   if (isChoosing(context.state)) return <Choose {...context} />;
   return (
-    <Frame<Data> {...context} key={context.of} none={(message) => <Nothing {...context} message={message} />}>
-      {(data) => <ViewOf {...context} data={data} />}
+    <Frame<Data> {...context} key={context.of} none={message => <Nothing {...context} message={message} />}>
+      {data => <ViewOf {...context} data={data} />}
     </Frame>
   );
 }
@@ -152,7 +189,11 @@ export function Views(context: Context) {
     <section class="views" aria-label="Profiles">
       <ViewBar {...context} />
       <div class={shown.length > 1 ? 'panes sides' : 'panes'}>
-        {shown.map(({ state, key }, i) => <div key={i} class="pane"><Pane {...context} state={state} of={key} picked={picked} pick={pick} /></div>)}
+        {shown.map(({ state, key }, i) => (
+          <div key={i} class="pane">
+            <Pane {...context} state={state} of={key} picked={picked} pick={pick} />
+          </div>
+        ))}
       </div>
     </section>
   );
