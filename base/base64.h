@@ -3,7 +3,6 @@
  * Base64 (RFC 4648): strict decoding, and encoding, in the alphabet of section 4,
  * and encoding in that of section 5, for URLs.
  *
- * Ownership: results are appended to the caller's buffer.
  * Threads: pure functions.
  */
 #ifndef BASE_BASE64_H

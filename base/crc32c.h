@@ -3,7 +3,6 @@
  * CRC-32C (Castagnoli, RFC 3720 B.4), computed by the processor's instruction
  * where there is one, otherwise from a table.
  *
- * Ownership: nothing is kept.
  * Threads: pure functions.
  */
 #ifndef BASE_CRC32C_H

@@ -2,7 +2,6 @@
 /*
  * Compiler attributes and the few macros that every file may use.
  *
- * Ownership: nothing is owned.
  * Threads: plain macros and pure functions.
  */
 #ifndef BASE_DEFS_H

@@ -4,7 +4,6 @@
  * program prescribes the hash function. The checksums of everprof's own files
  * are in hash.h and crc32c.h.
  *
- * Ownership: nothing is kept; results are written to the caller's array.
  * Threads: pure functions.
  */
 #ifndef BASE_DIGEST_H

@@ -5,7 +5,6 @@
  * buffer. A buffer that is full sets its sticky flag `over`, which the caller
  * checks at the end.
  *
- * Ownership: results are appended to the caller's buffer.
  * Threads: one thread per buffer.
  */
 #ifndef BASE_ENC_H

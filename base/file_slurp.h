@@ -3,7 +3,6 @@
  * Reads whole small files, such as configuration and secrets, and decides
  * whether a file has changed.
  *
- * Ownership: the bytes are the caller's.
  * Threads: any.
  */
 #ifndef BASE_FILE_SLURP_H

@@ -4,7 +4,6 @@
  * read of it need not be read again. Nobody can set the time of the last change of
  * an inode, which each write and each change of another time sets.
  *
- * Ownership: plain values.
  * Threads: any.
  * Source: inode(7).
  */

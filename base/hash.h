@@ -5,7 +5,6 @@
  * the same value of hash_bytes(), so equal hashes never mean equal things:
  * compare the things, or take a digest (base/digest.h).
  *
- * Ownership: nothing is kept.
  * Threads: any.
  */
 #ifndef BASE_HASH_H

@@ -10,7 +10,6 @@
  * to read, not for programs to parse. All text from outside passes through
  * these functions on its way to a terminal (docs/decisions.md, 172).
  *
- * Ownership: appends to the caller's buffer.
  * Threads: pure functions.
  */
 #ifndef BASE_PRINTABLE_H

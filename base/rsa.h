@@ -2,7 +2,6 @@
 /*
  * RSA signatures, computed by libcrypto.
  *
- * Ownership: results are appended to the caller's buffer.
  * Threads: pure functions.
  */
 #ifndef BASE_RSA_H

@@ -4,7 +4,6 @@
  * cannot provide a page (a bad sector, or a file that was truncated), it sends
  * SIGBUS, which would end the process (docs/decisions.md, 83).
  *
- * Ownership: nothing is kept between calls.
  * Threads: any.
  */
 #ifndef BASE_SIGBUS_H

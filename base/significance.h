@@ -4,7 +4,6 @@
  * a regularised incomplete beta function (NIST's Digital Library of Mathematical
  * Functions, 8.17), computed as a continued fraction (8.17.22).
  *
- * Ownership: keeps no data.
  * Threads: pure functions.
  */
 #ifndef BASE_SIGNIFICANCE_H

@@ -3,7 +3,6 @@
  * Decompression of Snappy's block format, which Prometheus uses in its WAL and
  * in its network protocols.
  *
- * Ownership: results are written to the caller's buffer.
  * Threads: pure functions.
  */
 #ifndef BASE_SNAPPY_H

@@ -2,7 +2,6 @@
 /*
  * Durations, sizes and times as text, in the formats of Prometheus.
  *
- * Ownership: results are written to the caller's variables and buffers.
  * Threads: pure functions.
  */
 #ifndef BASE_UNITS_H

@@ -3,7 +3,6 @@
  * Escaping of text for XML and HTML, for use between tags and inside quoted
  * attributes.
  *
- * Ownership: results are appended to the caller's buffer.
  * Threads: pure functions.
  */
 #ifndef BASE_XML_H

@@ -2,7 +2,6 @@
 /*
  * Decompression of .xz files, a whole buffer at a time, by liblzma.
  *
- * Ownership: results are appended to the caller's buffer.
  * Threads: any.
  */
 #ifndef BASE_XZ_H

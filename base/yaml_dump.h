@@ -2,7 +2,6 @@
 /*
  * Writing a YAML document as text, without its secrets.
  *
- * Ownership: results are appended to the caller's buffer.
  * Threads: one thread per document.
  */
 #ifndef BASE_YAML_DUMP_H

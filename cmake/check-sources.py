@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hold the sources to the rules of their form:
 
-- every header says its purpose, and has the words Ownership and Threads;
+- every header says its purpose and its threads, and who owns the memory if its
+  functions return or free memory;
 - comments of functions are imperative ("Return …");
 - comments name only sources that there are, and no two stand in a row;
 - messages are printed by cmd/cli/console.h alone, which escapes control characters;
@@ -54,6 +55,13 @@ CIRCLES = {
     ('tsdb/wal/wal_mark.c', 'tsdb/wal/wal_segment.c'),
 }
 
+# A function that returns memory, or a reference to it, or frees it.
+GIVES_MEMORY = re.compile(
+    r'^(?:NODISCARD |static inline |extern )*(?!const\b)(?:(?:struct|enum|unsigned) )?\w+ \*+\w+\('
+    r'|\*\*\w+|\b\w+_(?:free|fini|close|unref|put)\(',
+    re.M,
+)
+
 
 def sources(root):
     """Sources and headers of all modules, in their sub-folders too."""
@@ -86,7 +94,7 @@ def check_header(path, text, complain):
     words = head.split('Ownership')[0].split('Threads')[0].replace('*', ' ').split()
     if len(words) < 4:
         complain(path, 'does not say what it is for')
-    for word in ('Ownership', 'Threads'):
+    for word in ('Threads', 'Ownership') if GIVES_MEMORY.search(without_comments(text)) else ('Threads',):
         if not re.search(rf'\b{word}\b', head, re.I):
             complain(path, f'does not say "{word}"')
 

@@ -6,7 +6,6 @@
  * Others may use the names of the profiles, too: a series is the collector's if
  * it has the job COLLECTED_JOB and all labels of a heartbeat (query/select/coverage.h).
  *
- * Ownership: constants.
  * Threads: any.
  */
 #ifndef MODEL_COLLECTED_H

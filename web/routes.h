@@ -3,7 +3,6 @@
  * The table of all paths that everprof answers, with the scopes that they need,
  * and the handlers of health, readiness and metrics.
  *
- * Ownership: constant.
  * Threads: any.
  */
 #ifndef WEB_ROUTES_H

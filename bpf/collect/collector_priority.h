@@ -6,7 +6,6 @@
  * no callers. So that it cannot keep the machine from others, the thread has
  * this priority only while it needs little CPU time.
  *
- * Ownership: a plain value, which owns nothing.
  * Threads: it is used by the thread that it is about.
  * Units: as in the names.
  * Errors: without the capability CAP_SYS_NICE, the priority remains normal.

@@ -4,7 +4,6 @@
  * process of each sample and the file of each frame, and adds the sample to the
  * window.
  *
- * Ownership: samples are borrowed.
  * Threads: the collector's own thread.
  */
 #ifndef BPF_COLLECT_COLLECTOR_SAMPLES_H

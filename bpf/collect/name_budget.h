@@ -6,7 +6,6 @@
  * too long is left alone for a while. Names that are missing for this reason are
  * asked for again in the next window; no profile waits for them.
  *
- * Ownership: a plain value.
  * Threads: one thread at a time.
  * Units: nanoseconds of the monotonic clock, unless a name says otherwise.
  */

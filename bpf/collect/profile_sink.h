@@ -2,7 +2,6 @@
 /*
  * Profile sink: where the profiles of the collector go.
  *
- * Ownership: everything is borrowed for the call.
  * Threads: one thread of the collector calls it.
  */
 #ifndef BPF_COLLECT_PROFILE_SINK_H

@@ -3,7 +3,6 @@
  * Sample labels: the labels that the samples of the collector's profiles can
  * have, of which the configuration chooses some.
  *
- * Ownership: constants.
  * Threads: any.
  */
 #ifndef BPF_COLLECT_SAMPLE_LABELS_H

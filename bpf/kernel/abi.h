@@ -3,7 +3,6 @@
  * Interface between the sampler in the kernel and the collector: the layout of
  * maps and records.
  *
- * Ownership: plain values.
  * Threads: the collector writes a mapping and its rows before it publishes the
  * process that uses them.
  */

@@ -3,7 +3,6 @@
  * Lists of CPUs as the kernel writes them, such as "0-3,8" (Linux,
  * Documentation/admin-guide/cputopology.rst).
  *
- * Ownership: plain values.
  * Threads: any.
  */
 #ifndef BPF_KERNEL_CPU_LIST_H

@@ -3,7 +3,6 @@
  * CPU times: how long all CPUs together have been busy, by the kernel's own
  * account in /proc/stat (proc(5)).
  *
- * Ownership: nothing is kept.
  * Threads: any.
  * Units: nanoseconds, in steps of a clock tick (10 ms).
  */

@@ -3,7 +3,6 @@
  * The parts of the kernel's types that the sampler reads. libbpf finds their
  * offsets when it loads the program ("CO-RE"), so they fit any kernel.
  *
- * Ownership: the kernel's.
  * Threads: read only.
  */
 #ifndef BPF_KERNEL_KERN_TYPES_H

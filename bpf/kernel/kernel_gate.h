@@ -4,7 +4,6 @@
  * keep the version in several places: the release of Debian's kernels has no
  * patch level.
  *
- * Ownership: plain values.
  * Threads: any.
  */
 #ifndef BPF_KERNEL_KERNEL_GATE_H

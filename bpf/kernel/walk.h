@@ -4,7 +4,6 @@
  * kernel (sampler.bpf.c) and in tests, which define the functions that read the
  * memory of the process and the maps.
  *
- * Ownership: plain values.
  * Threads: one walk at a time on each CPU.
  */
 #ifndef BPF_KERNEL_WALK_H

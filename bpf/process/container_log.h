@@ -4,7 +4,6 @@
  * makes a link POD_NAMESPACE_CONTAINER-ID.log for each container
  * (k8s.io/kubernetes, pkg/kubelet/kuberuntime/legacy.go).
  *
- * Ownership: plain values.
  * Threads: any.
  */
 #ifndef BPF_PROCESS_CONTAINER_LOG_H

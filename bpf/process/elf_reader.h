@@ -4,7 +4,6 @@
  * mapped. The file is opened as the process sees it, perhaps in a container,
  * and only if it is still the file that was mapped.
  *
- * Ownership: see the functions.
  * Threads: one thread for each pair of helpers.
  */
 #ifndef BPF_PROCESS_ELF_READER_H

@@ -6,7 +6,6 @@
  * 65 536 groups. It is asked for once for each program that a process runs, and
  * again where a file is to be opened by it: a process may change its user.
  *
- * Ownership: a plain value.
  * Threads: one thread at a time for each.
  */
 #ifndef BPF_PROCESS_PROCESS_UID_H

@@ -7,7 +7,6 @@
  * psABI, section 3.2.1): this module finds out where, by the calls in the code
  * of the row, and the call frame information of the functions that they call.
  *
- * Ownership: everything is borrowed.
  * Threads: one thread per table.
  */
 #ifndef BPF_UNWIND_SAVED_REGISTER_H

@@ -10,7 +10,6 @@
  * the value of the stack pointer before the call, the return address is at
  * CFA-8, and of all registers only the frame pointer (rbp) is restored.
  *
- * Ownership: plain values.
  * Threads: none; the kernel reads rows that are no longer written.
  */
 #ifndef BPF_UNWIND_UNWIND_ROW_H

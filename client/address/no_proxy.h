@@ -9,7 +9,6 @@
  * addresses) always bypass the proxy. libcurl's own matching differs and is not
  * used (docs/decisions.md, 64).
  *
- * Ownership: texts are borrowed for the call.
  * Threads: pure functions.
  */
 #ifndef CLIENT_ADDRESS_NO_PROXY_H

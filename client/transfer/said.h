@@ -3,7 +3,6 @@
  * Finds a server's message about an error: the first line of a plain text, or
  * the member `error` of a JSON object, as everprof and Prometheus answer.
  *
- * Ownership: plain values.
  * Threads: pure functions.
  */
 #ifndef CLIENT_TRANSFER_SAID_H

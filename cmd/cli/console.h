@@ -5,7 +5,6 @@
  * errors of servers and reports are printed by these functions alone. Formats
  * for programs, such as profiles, JSON and SVG, are written by cmd/cli/output.h.
  *
- * Ownership: keeps nothing.
  * Threads: one thread at a time.
  */
 #ifndef CMD_CLI_CONSOLE_H

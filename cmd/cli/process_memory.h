@@ -2,7 +2,6 @@
 /*
  * Memory of this process, as the kernel reports it.
  *
- * Ownership: keeps nothing.
  * Threads: any.
  */
 #ifndef CMD_CLI_PROCESS_MEMORY_H

@@ -2,7 +2,6 @@
 /*
  * The version and the revision of this build, which CMakeLists.txt defines.
  *
- * Ownership: constants.
  * Threads: any.
  */
 #ifndef CMD_CLI_VERSION_H

@@ -3,7 +3,6 @@
  * Compare print: the answer of report=compare for people: as a table for a
  * terminal, or as Markdown for a pull request.
  *
- * Ownership: keeps no data.
  * Threads: pure functions.
  */
 #ifndef CMD_QUERY_COMPARE_PRINT_H

@@ -4,7 +4,6 @@
  * rights, but its profiles lack names or callers, so that somebody has to be
  * told.
  *
- * Ownership: texts are constants.
  * Threads: pure functions, apart from what they read.
  */
 #ifndef CMD_SERVE_EBPF_RIGHTS_H

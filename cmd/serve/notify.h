@@ -6,7 +6,6 @@
  *
  * Source: sd_notify(3), "Standalone Implementations".
  *
- * Ownership: keeps nothing.
  * Threads: any.
  */
 #ifndef CMD_SERVE_NOTIFY_H

@@ -4,7 +4,6 @@
  * warns when it runs as root or when its secrets are readable by everybody, and
  * protects itself from being traced.
  *
- * Ownership: arguments are borrowed.
  * Threads: before other threads start.
  */
 #ifndef CMD_SERVE_SERVE_RIGHTS_H

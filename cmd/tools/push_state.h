@@ -3,7 +3,6 @@
  * The file of --resume.file: how far a push has come. The profiles of a source
  * are sent in steps, which are ranges of time in ascending order.
  *
- * Ownership: plain values.
  * Threads: one thread at a time.
  */
 #ifndef CMD_TOOLS_PUSH_STATE_H

@@ -7,7 +7,6 @@
  * learn.microsoft.com/entra/identity/managed-identities-azure-resources/how-to-use-vm-token;
  * learn.microsoft.com/azure/app-service/overview-managed-identity.
  *
- * Ownership: constants.
  * Threads: the manager's loop.
  */
 #ifndef DISCOVERY_AZURE_AZURE_ACCOUNT_H

@@ -4,7 +4,6 @@
  * X_sd_configs and for `provider_X`, which the file X_sd.c defines, in the folder
  * of its system. Delete both, and the system is gone.
  *
- * Ownership: kinds are constants.
  * Threads: any.
  */
 #ifndef DISCOVERY_CORE_KINDS_H

@@ -4,7 +4,6 @@
  *
  * Sources: RFC 1035 3.3 and 4.1 (A, MX, NS), RFC 3596 (AAAA), RFC 2782 (SRV).
  *
- * Ownership: results are values.
  * Threads: pure functions.
  */
 #ifndef DISCOVERY_DNS_DNS_RECORDS_H

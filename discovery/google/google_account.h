@@ -5,7 +5,6 @@
  * Sources: cloud.google.com/docs/authentication/application-default-credentials;
  * developers.google.com/identity/protocols/oauth2/service-account; RFC 7523.
  *
- * Ownership: the kind is a constant.
  * Threads: the manager's loop.
  */
 #ifndef DISCOVERY_GOOGLE_GOOGLE_ACCOUNT_H

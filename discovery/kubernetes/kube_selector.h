@@ -6,7 +6,6 @@
  * Source: kubernetes.io/docs/concepts/overview/working-with-objects, "Labels
  * and Selectors" and "Field Selectors".
  *
- * Ownership: nothing is kept.
  * Threads: pure functions.
  */
 #ifndef DISCOVERY_KUBERNETES_KUBE_SELECTOR_H

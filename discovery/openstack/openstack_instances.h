@@ -5,7 +5,6 @@
  * Source: docs.openstack.org/api-ref: compute, "List Servers Detailed";
  * network/v2, "List ports" and "List floating IPs".
  *
- * Ownership: constants.
  * Threads: the manager's loop.
  */
 #ifndef DISCOVERY_OPENSTACK_OPENSTACK_INSTANCES_H

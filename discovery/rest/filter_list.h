@@ -3,7 +3,6 @@
  * The key `filters` of service discoveries: a list of names, each with a list
  * of values.
  *
- * Ownership: nothing is kept.
  * Threads: one thread per document.
  */
 #ifndef DISCOVERY_REST_FILTER_LIST_H

@@ -2,7 +2,6 @@
 /*
  * The requests of a step of a refresh, page by page.
  *
- * Ownership: requests are the caller's.
  * Threads: the manager's loop.
  */
 #ifndef DISCOVERY_REST_REST_PAGE_H

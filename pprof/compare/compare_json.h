@@ -2,7 +2,6 @@
 /*
  * The result of a comparison as JSON (docs/api.md, report=compare).
  *
- * Ownership: keeps no data.
  * Threads: pure functions.
  */
 #ifndef PPROF_COMPARE_COMPARE_JSON_H

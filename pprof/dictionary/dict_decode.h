@@ -2,7 +2,6 @@
 /*
  * Decodes a stripe's dictionary. Format: docs/format/columns.md.
  *
- * Ownership: fills the caller's dictionary.
  * Threads: any; there is no shared state.
  */
 #ifndef PPROF_DICTIONARY_DICT_DECODE_H

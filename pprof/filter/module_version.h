@@ -5,7 +5,6 @@
  * from example.com/a to example.com/a/v2 has other names for all functions of the
  * module, so a comparison would call each of them new or gone.
  *
- * Ownership: changes the profile that it is given.
  * Threads: one thread at a time per profile.
  */
 #ifndef PPROF_FILTER_MODULE_VERSION_H

@@ -5,7 +5,6 @@
  * (filter.go and prune.go in pprof's package profile). Expressions are searched
  * for in the names of functions, source files and mappings.
  *
- * Ownership: changes the profile that it is given.
  * Threads: one thread at a time per profile.
  */
 #ifndef PPROF_FILTER_NAMEFILTER_H

@@ -4,7 +4,6 @@
  * frames that the profile's own drop_frames and keep_frames select, or the
  * frames that a given function called.
  *
- * Ownership: changes the profile that it is given.
  * Threads: one thread at a time per profile.
  */
 #ifndef PPROF_FILTER_PRUNE_H

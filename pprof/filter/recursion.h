@@ -3,7 +3,6 @@
  * Recursion: shows each recursive function once, so that a deep recursion does
  * not hide what the function calls. The total of a function stays the same.
  *
- * Ownership: changes the profile that it is given.
  * Threads: one thread at a time per profile.
  */
 #ifndef PPROF_FILTER_RECURSION_H

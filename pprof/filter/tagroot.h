@@ -4,7 +4,6 @@
  * samples by these values, as pprof's tagroot does (internal/driver's
  * tagroot.go).
  *
- * Ownership: changes the caller's profile.
  * Threads: one thread at a time per profile.
  */
 #ifndef PPROF_FILTER_TAGROOT_H

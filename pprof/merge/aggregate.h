@@ -5,7 +5,6 @@
  * and counts since process start are combined as the last value minus the
  * first.
  *
- * Ownership: keeps no data.
  * Threads: pure functions, callable from any thread.
  */
 #ifndef PPROF_MERGE_AGGREGATE_H

@@ -6,7 +6,6 @@
  * does not know yet (columns, the URL of the documentation) are written if they
  * are set.
  *
- * Ownership: appends to the caller's buffer.
  * Threads: one thread at a time per profile and buffer.
  */
 #ifndef PPROF_PROTO_ENCODE_H

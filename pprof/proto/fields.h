@@ -4,7 +4,6 @@
  * (github.com/google/pprof/proto), shared by everything that reads or writes
  * the format.
  *
- * Ownership: constants only.
  * Threads: constants only, safe to use from any thread.
  */
 #ifndef PPROF_PROTO_FIELDS_H

@@ -3,7 +3,6 @@
  * Flame graph as SVG: the root is on top, a click zooms into a frame, and a
  * pointer over a frame shows its name and weight.
  *
- * Ownership: appends to the caller's buffer.
  * Threads: one thread per report.
  */
 #ifndef PPROF_REPORT_FLAME_SVG_H

@@ -2,7 +2,6 @@
 /*
  * Decodes the rows of a group of profiles. Format: docs/format/columns.md.
  *
- * Ownership: fills the caller's group.
  * Threads: one thread per coder.
  */
 #ifndef PPROF_ROWS_GROUP_DECODE_H

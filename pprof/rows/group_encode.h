@@ -3,7 +3,6 @@
  * Encodes the rows of a group of profiles, column by column. Format:
  * docs/format/columns.md.
  *
- * Ownership: appends to the caller's buffer.
  * Threads: one thread per coder.
  */
 #ifndef PPROF_ROWS_GROUP_ENCODE_H

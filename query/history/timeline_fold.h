@@ -7,7 +7,6 @@
  * function of time, and a step has the mean of its time: rates, and with `fill`
  * states, too.
  *
- * Ownership: nothing is kept.
  * Threads: those of the timeline.
  * Units: milliseconds.
  */

@@ -2,7 +2,6 @@
 /*
  * Bucket plan: into which pieces of time two ranges are cut to be compared.
  *
- * Ownership: keeps no data.
  * Threads: pure functions.
  */
 #ifndef QUERY_MERGE_BUCKET_PLAN_H

@@ -3,7 +3,6 @@
  * Absence: explains why a selector matched nothing. Most often a type or a
  * label is misspelt, which "not found" alone would not show.
  *
- * Ownership: keeps nothing.
  * Threads: one thread per query.
  */
 #ifndef QUERY_SELECT_ABSENCE_H

@@ -3,7 +3,6 @@
  * Time steps: a range of time, cut into steps of equal length from its begin on.
  * The end of the range cuts the last step.
  *
- * Ownership: a plain value.
  * Threads: any.
  */
 #ifndef QUERY_SELECT_TIME_STEPS_H

@@ -7,7 +7,6 @@
  * response that judges the profiles themselves ends the attempts
  * (docs/decisions.md, 125).
  *
- * Ownership: plain values.
  * Threads: any.
  */
 #ifndef REMOTEWRITE_SEND_RETRY_H

@@ -3,7 +3,6 @@
  * The body of a remote-write request: the message WriteRequest, compressed with
  * snappy (block format) or zstd. Format: docs/format/remote-write.md.
  *
- * Ownership: results are written to the caller's buffer.
  * Threads: any; one thread at a time for each struct zstd.
  */
 #ifndef REMOTEWRITE_WIRE_WRITE_BODY_H

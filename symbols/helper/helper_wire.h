@@ -3,7 +3,6 @@
  * Messages between a helper and its caller, over a stream socket of this
  * machine: numbers are in the byte order of the machine.
  *
- * Ownership: plain values.
  * Threads: one thread at each end.
  */
 #ifndef SYMBOLS_HELPER_HELPER_WIRE_H

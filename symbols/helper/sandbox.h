@@ -3,7 +3,6 @@
  * Sandbox: a process gives up all rights except those that it needs to read files
  * that are already open.
  *
- * Ownership: none.
  * Threads: before any other thread is started.
  */
 #ifndef SYMBOLS_HELPER_SANDBOX_H

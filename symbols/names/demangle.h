@@ -4,7 +4,6 @@
  * without the types of parameters. Runs in the file helper, because names come
  * from untrusted files.
  *
- * Ownership: appends to the caller's buffer.
  * Threads: any.
  */
 #ifndef SYMBOLS_NAMES_DEMANGLE_H

@@ -2,7 +2,6 @@
 /*
  * Names of the addresses of an ELF file: an operation of the file helper.
  *
- * Ownership: appends to the caller's buffer.
  * Threads: one thread, which is that of the file helper.
  */
 #ifndef SYMBOLS_NAMES_ELF_NAMES_H

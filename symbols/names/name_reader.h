@@ -2,7 +2,6 @@
 /*
  * Reads the questions for names that the file helper is asked.
  *
- * Ownership: a question is borrowed.
  * Threads: any.
  */
 #ifndef SYMBOLS_NAMES_NAME_READER_H

@@ -4,7 +4,6 @@
  * the file /tmp/perf-PID.map (Linux, tools/perf/Documentation/jit-interface.txt).
  * Each line is "ADDRESS SIZE NAME", with numbers in hexadecimal.
  *
- * Ownership: appends to the caller's buffer.
  * Threads: any.
  */
 #ifndef SYMBOLS_NAMES_PERF_MAP_H

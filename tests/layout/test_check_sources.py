@@ -31,7 +31,7 @@ PLANTED = [
     ('query/select/lonely.h', '#ifndef X_H\n#define X_H\n#endif', 'does not say what it is for'),
     (
         'query/select/lonely.h',
-        '/*\n * Does something for a test of the check.\n * Threads: any.\n */\n',
+        '/*\n * Does something for a test of the check.\n * Threads: any.\n */\nchar *lonely_text(void);\n',
         'does not say "Ownership"',
     ),
     (

@@ -4,7 +4,6 @@
  * 32), and the place of the chunk's stored bytes. Queries for times and totals
  * read nothing else. Format: docs/format/chunk-meta.md.
  *
- * Ownership: the caller owns the array of totals.
  * Threads: pure functions.
  */
 #ifndef TSDB_CHUNK_CHUNK_META_H

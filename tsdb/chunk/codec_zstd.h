@@ -4,7 +4,6 @@
  * zstd frame. The codec treats profiles as bytes, accepts everything, and has
  * no dictionary table. Format: docs/format/chunk-meta.md.
  *
- * Ownership: the codec is a constant.
  * Threads: any; an encoder or decoder is used by one thread at a time.
  */
 #ifndef TSDB_CHUNK_CODEC_ZSTD_H

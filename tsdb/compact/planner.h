@@ -4,7 +4,6 @@
  * retention removes. It decides from plain values and touches neither the clock
  * nor any file.
  *
- * Ownership: borrows its inputs.
  * Threads: pure functions; any.
  */
 #ifndef TSDB_COMPACT_PLANNER_H

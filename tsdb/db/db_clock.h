@@ -4,7 +4,6 @@
  * (docs/decisions.md, 86 and 191). It begins with what the file `state` has, or
  * with the time of the newest profile.
  *
- * Ownership: part of the database.
  * Threads: db_clock_time() any; the others while job_mu is held, or at
  * start-up.
  */

@@ -6,7 +6,6 @@
  * with the times of other samples: otherwise one target whose clock is ahead
  * could make the samples of all other targets too old.
  *
- * Ownership: nothing is kept.
  * Threads: pure functions.
  */
 #ifndef TSDB_HEAD_WINDOW_H

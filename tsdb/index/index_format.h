@@ -3,7 +3,6 @@
  * Constants and structures of Prometheus' index format, version 2
  * (github.com/prometheus/prometheus, tsdb/docs/format/index.md).
  *
- * Ownership: constants and plain values.
  * Threads: none involved.
  */
 #ifndef TSDB_INDEX_INDEX_FORMAT_H

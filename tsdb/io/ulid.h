@@ -4,7 +4,6 @@
  * form is 26 characters of Crockford's base 32 and sorts by time
  * (github.com/ulid/spec).
  *
- * Ownership: plain values.
  * Threads: any.
  */
 #ifndef TSDB_IO_ULID_H

@@ -4,7 +4,6 @@
  * this check a wrong path on the command line could add files to somebody's
  * home directory, or remove files there.
  *
- * Ownership: keeps nothing.
  * Threads: any.
  */
 #ifndef TSDB_OPEN_DATA_DIR_H

@@ -3,7 +3,6 @@
  * Verification reads every byte of a data directory and checks it. A server may
  * use the directory at the same time.
  *
- * Ownership: keeps nothing.
  * Threads: one thread for each call.
  */
 #ifndef TSDB_TOOLS_VERIFY_H

@@ -6,7 +6,6 @@
  * each record's head. If the header is lost, the salt is derived from the key
  * again, so that the records can still be verified (docs/decisions.md, 87).
  *
- * Ownership: a plain value.
  * Threads: immutable once loaded.
  */
 #ifndef TSDB_WAL_WAL_KEY_H

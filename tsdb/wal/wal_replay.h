@@ -3,7 +3,6 @@
  * Replay: read the whole WAL at startup, cut off torn ends (records cut short
  * by a crash), and seal the segments that are not sealed.
  *
- * Ownership: nothing is kept.
  * Threads: start-up only, before other threads exist.
  */
 #ifndef TSDB_WAL_WAL_REPLAY_H

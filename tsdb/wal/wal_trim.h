@@ -3,7 +3,6 @@
  * Trim the WAL: find the segments that should be flushed, and remove those that
  * are no longer needed.
  *
- * Ownership: nothing is kept.
  * Threads: any, except wal_retire(), which belongs to the appender.
  */
 #ifndef TSDB_WAL_WAL_TRIM_H

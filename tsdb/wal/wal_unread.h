@@ -8,7 +8,6 @@
  * file are appended again when the disk reads it, and whoever stores them finds
  * duplicates. The segment itself is used and removed as every other one.
  *
- * Ownership: nothing is kept.
  * Threads: wal_unread_take_all() one thread at a time, the others any. No other lock is needed.
  */
 #ifndef TSDB_WAL_WAL_UNREAD_H

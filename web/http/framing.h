@@ -7,7 +7,6 @@
  * proxy could read differently; version 1.0 does so unless it is told to be
  * strict.
  *
- * Ownership: keeps nothing.
  * Threads: the server's thread.
  */
 #ifndef WEB_HTTP_FRAMING_H

@@ -3,7 +3,6 @@
  * Assets: the files of the web UI, which the build embeds in the program
  * (web/ui/build.mjs), and their handlers.
  *
- * Ownership: assets are constants.
  * Threads: any.
  */
 #ifndef WEB_PAGES_ASSETS_H
