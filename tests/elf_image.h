@@ -35,8 +35,8 @@ static inline void elf_image_add(struct elf_image *e, const char *name,
 		e->count = 1;
 		e->names_len = 1;
 	}
-	cr_assert(e->count < ELF_IMAGE_SECTIONS - 1 &&
-		  position + len < ELF_IMAGE_SIZE / 2);
+	cr_assert(e->count < ELF_IMAGE_SECTIONS - 1);
+	cr_assert(position + len < ELF_IMAGE_SIZE / 2);
 	memcpy(&e->bytes[position], data, len);
 	e->sections[e->count++] = (Elf64_Shdr){
 		.sh_name = e->names_len,
@@ -84,8 +84,9 @@ static inline int elf_image_file(struct elf_image *e)
 	memcpy(&e->bytes[h.e_phoff], &p, sizeof(p));
 	memcpy(&e->bytes[names_at], e->names, sizeof(e->names));
 	memcpy(&e->bytes[headers_at], e->sections, sizeof(e->sections));
-	cr_assert(fd >= 0 && write(fd, e->bytes, sizeof(e->bytes)) ==
-				     (ssize_t)sizeof(e->bytes));
+	cr_assert(fd >= 0);
+	cr_assert(write(fd, e->bytes, sizeof(e->bytes)) ==
+		  (ssize_t)sizeof(e->bytes));
 	return fd;
 }
 

@@ -40,8 +40,10 @@ Test(codec, integers_are_decoded_as_encoded)
 		cr_expect(dec_be32(&d) == (uint32_t)values[i]);
 		cr_expect(dec_be16(&d) == (uint16_t)values[i]);
 	}
-	cr_expect(!d.bad && !dec_left(&d));
-	cr_expect(dec_u8(&d) == 0 && d.bad, "past the end is bad");
+	cr_assert(!d.bad);
+	cr_expect(!dec_left(&d));
+	cr_assert(dec_u8(&d) == 0, "past the end is bad");
+	cr_expect(d.bad, "past the end is bad");
 	buf_fini(&b);
 }
 
@@ -54,7 +56,9 @@ Test(codec, little_endian_integers)
 	cr_expect(dec_le16(&d) == 0x0201);
 	cr_expect(dec_le32(&d) == 0x06050403);
 	cr_expect(dec_le64(&d) == 0x0e0d0c0b0a090807);
-	cr_expect(!d.bad && dec_le16(&d) == 0 && d.bad);
+	cr_assert(!d.bad);
+	cr_assert(dec_le16(&d) == 0);
+	cr_expect(d.bad);
 }
 
 /* Numbers of the DWARF standard (figure C.4), and the limits. */
@@ -101,9 +105,11 @@ Test(codec, too_long_and_overflowing_varints_are_refused)
 	struct dec d = dec_init(
 		(struct bytes){ .ptr = eleven, .len = sizeof(eleven) });
 
-	cr_expect(dec_uvarint(&d) == 0 && d.bad);
+	cr_assert(dec_uvarint(&d) == 0);
+	cr_expect(d.bad);
 	d = dec_init((struct bytes){ .ptr = over, .len = sizeof(over) });
-	cr_expect(dec_uvarint(&d) == 0 && d.bad);
+	cr_assert(dec_uvarint(&d) == 0);
+	cr_expect(d.bad);
 }
 
 Test(codec, software_and_hardware_crc32c_match_rfc_3720)
@@ -195,12 +201,14 @@ Test(codec, buffer_never_grows_beyond_its_maximum)
 
 	buf_str(&b, "12345678");
 	buf_str(&b, "90a");
-	cr_expect(b.over && b.len == 8);
+	cr_assert(b.over);
+	cr_expect(b.len == 8);
 	buf_str(&b, "9");
 	cr_expect(b.len == 8, "what comes after is ignored");
 	buf_reset(&b);
 	buf_str(&b, "0123456789");
-	cr_expect(!b.over && b.len == 10);
+	cr_assert(!b.over);
+	cr_expect(b.len == 10);
 	buf_fini(&b);
 }
 
@@ -235,11 +243,14 @@ Test(codec, base64_decoder_is_strict)
 	struct buf b = { 0 };
 
 	cr_expect(base64_decode(str_of("YTpi/+8="), &b));
-	cr_expect(b.len == 5 && !memcmp(b.ptr, "a:b\xff\xef", 5));
-	cr_expect(base64_decode(str_of(""), &b) && b.len == 5);
-	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-		cr_expect(!base64_decode(str_of(bad[i]), &b) && b.len == 5,
-			  "%s", bad[i]);
+	cr_assert(b.len == 5);
+	cr_expect(!memcmp(b.ptr, "a:b\xff\xef", 5));
+	cr_assert(base64_decode(str_of(""), &b));
+	cr_expect(b.len == 5);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		cr_assert(!base64_decode(str_of(bad[i]), &b), "%s", bad[i]);
+		cr_expect(b.len == 5, "%s", bad[i]);
+	}
 	buf_fini(&b);
 }
 
@@ -256,7 +267,8 @@ Test(codec, base64_of_any_bytes_is_decoded_to_them)
 		base64_encode((struct bytes){ all, len }, &text);
 		cr_expect(text.len == (len + 2) / 3 * 4);
 		cr_expect(base64_decode(str_from(buf_bytes(&text)), &out));
-		cr_expect(out.len == len && !memcmp(out.ptr ?: all, all, len));
+		cr_assert(out.len == len);
+		cr_expect(!memcmp(out.ptr ?: all, all, len));
 		buf_fini(&text);
 		buf_fini(&out);
 	}
@@ -288,14 +300,20 @@ Test(codec, share_counts_against_its_own_and_the_parent_budget)
 	struct budget yours = { .name = "all", .max = 75, .parent = &all };
 	struct err err;
 
-	cr_expect(!budget_take(&mine, 70, &err) && all.used == 70);
-	cr_expect(budget_take(&mine, 10, &err) == ERR_LIMIT && all.used == 70);
+	cr_assert(!budget_take(&mine, 70, &err));
+	cr_expect(all.used == 70);
+	cr_assert(budget_take(&mine, 10, &err) == ERR_LIMIT);
+	cr_expect(all.used == 70);
 	cr_expect(budget_take(&yours, 40, &err) == ERR_LIMIT);
-	cr_expect(yours.used == 0 && all.used == 70);
-	cr_expect(!budget_take(&yours, 30, &err) && all.used == 100);
+	cr_assert(yours.used == 0);
+	cr_expect(all.used == 70);
+	cr_assert(!budget_take(&yours, 30, &err));
+	cr_expect(all.used == 100);
 	budget_give(&mine, 70);
 	budget_give(&yours, 30);
-	cr_expect(!all.used && !mine.used && !yours.used);
+	cr_assert(!all.used);
+	cr_assert(!mine.used);
+	cr_expect(!yours.used);
 }
 
 /* Workers that one group keeps busy, and a task of another group. */

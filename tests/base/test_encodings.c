@@ -47,13 +47,16 @@ Test(encodings, texts_are_cut_at_the_first_separator)
 		cr_expect(check_str(rest, cases[i].rest), "%s", cases[i].text);
 	}
 	head = str_cut((struct str){ 0 }, '=', &rest);
-	cr_expect(!head.len && !rest.len);
+	cr_assert(!head.len);
+	cr_expect(!rest.len);
 	head = str_cut((struct str){ .ptr = "a\0b", .len = 3 }, 0, &rest);
-	cr_expect(check_str(head, "a") && check_str(rest, "b"));
+	cr_assert(check_str(head, "a"));
+	cr_expect(check_str(rest, "b"));
 	/* The rest may be the variable that is cut. */
 	rest = str_of("x,y");
 	head = str_cut(rest, ',', &rest);
-	cr_expect(check_str(head, "x") && check_str(rest, "y"));
+	cr_assert(check_str(head, "x"));
+	cr_expect(check_str(rest, "y"));
 }
 
 Test(encodings, texts_are_trimmed_and_compared)
@@ -68,13 +71,13 @@ Test(encodings, texts_are_trimmed_and_compared)
 	cr_expect(str_eq((struct str){ 0 }, str_of("")));
 	cr_expect(str_eq(str_of(NULL), str_of("")));
 	cr_expect(!str_is((struct str){ .ptr = "a\0b", .len = 3 }, "a"));
-	cr_expect(str_starts(str_of("abc"), str_of("ab")) &&
-		  str_starts(str_of("abc"), (struct str){ 0 }) &&
-		  str_starts(str_of("abc"), str_of("abc")) &&
-		  !str_starts(str_of("ab"), str_of("abc")));
-	cr_expect(bytes_eq(view(NULL, 0), view("", 0)) &&
-		  !bytes_eq(view("a", 1), view("b", 1)) &&
-		  !bytes_eq(view("ab", 1), view("ab", 2)));
+	cr_assert(str_starts(str_of("abc"), str_of("ab")));
+	cr_assert(str_starts(str_of("abc"), (struct str){ 0 }));
+	cr_assert(str_starts(str_of("abc"), str_of("abc")));
+	cr_expect(!str_starts(str_of("ab"), str_of("abc")));
+	cr_assert(bytes_eq(view(NULL, 0), view("", 0)));
+	cr_assert(!bytes_eq(view("a", 1), view("b", 1)));
+	cr_expect(!bytes_eq(view("ab", 1), view("ab", 2)));
 }
 
 Test(encodings, utf8_sequences_are_measured_one_by_one)
@@ -355,7 +358,8 @@ Test(encodings, padding_fills_up_to_the_next_multiple)
 			for (size_t i = 0; i < n; i++)
 				buf_byte(&b, 0xff);
 			enc_pad(&b, align);
-			cr_expect(b.len % align == 0 && b.len < n + align);
+			cr_assert(b.len % align == 0);
+			cr_expect(b.len < n + align);
 			for (size_t i = n; i < b.len; i++)
 				cr_expect(!b.ptr[i]);
 			buf_fini(&b);
@@ -368,23 +372,34 @@ Test(encodings, the_first_failed_read_spoils_those_that_follow)
 	static const uint8_t bytes[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
 	struct dec d = dec_init(view(bytes, 3));
 
-	cr_expect(dec_be32(&d) == 0 && d.bad);
-	cr_expect(dec_u8(&d) == 0 && dec_left(&d) == 0);
-	cr_expect(dec_be16(&d) == 0 && dec_uvarint(&d) == 0);
-	cr_expect(dec_bytes(&d, 0).len == 0 && dec_str(&d).len == 0);
+	cr_assert(dec_be32(&d) == 0);
+	cr_expect(d.bad);
+	cr_assert(dec_u8(&d) == 0);
+	cr_expect(dec_left(&d) == 0);
+	cr_assert(dec_be16(&d) == 0);
+	cr_expect(dec_uvarint(&d) == 0);
+	cr_assert(dec_bytes(&d, 0).len == 0);
+	cr_expect(dec_str(&d).len == 0);
 	cr_expect(d.bad);
 	d = dec_init(view(bytes, 7));
-	cr_expect(dec_be64(&d) == 0 && d.bad);
+	cr_assert(dec_be64(&d) == 0);
+	cr_expect(d.bad);
 	d = dec_init(view(bytes, 1));
-	cr_expect(dec_be16(&d) == 0 && d.bad);
+	cr_assert(dec_be16(&d) == 0);
+	cr_expect(d.bad);
 	d = dec_init(view(bytes, 8));
-	cr_expect(dec_bytes(&d, SIZE_MAX).len == 0 && d.bad);
+	cr_assert(dec_bytes(&d, SIZE_MAX).len == 0);
+	cr_expect(d.bad);
 	d = dec_init(view(bytes, 8));
-	cr_expect(dec_be64(&d) == 0x0102030405060708 && !d.bad);
-	cr_expect(dec_bytes(&d, 0).len == 0 && !d.bad, "nothing is there");
+	cr_assert(dec_be64(&d) == 0x0102030405060708);
+	cr_expect(!d.bad);
+	cr_assert(dec_bytes(&d, 0).len == 0, "nothing is there");
+	cr_expect(!d.bad, "nothing is there");
 	d = dec_init(view(NULL, 0));
-	cr_expect(!dec_left(&d) && !d.bad);
-	cr_expect(dec_uvarint(&d) == 0 && d.bad);
+	cr_assert(!dec_left(&d));
+	cr_expect(!d.bad);
+	cr_assert(dec_uvarint(&d) == 0);
+	cr_expect(d.bad);
 }
 
 Test(encodings, varints_end_within_ten_bytes_and_64_bits)
@@ -424,17 +439,23 @@ Test(encodings, counts_and_lengths_stay_in_their_bounds)
 				       0xff, 0xff, 0xff, 0x01, 'a' };
 	struct dec d = dec_init(view(bytes, 7));
 
-	cr_expect(dec_count(&d, 5) == 5 && !d.bad);
+	cr_assert(dec_count(&d, 5) == 5);
+	cr_expect(!d.bad);
 	d = dec_init(view(bytes, 7));
-	cr_expect(dec_count(&d, 4) == 0 && d.bad);
+	cr_assert(dec_count(&d, 4) == 0);
+	cr_expect(d.bad);
 	d = dec_init(view(bytes, 7));
-	cr_expect(check_str(dec_str(&d), "abcde") && dec_left(&d) == 1);
+	cr_assert(check_str(dec_str(&d), "abcde"));
+	cr_expect(dec_left(&d) == 1);
 	d = dec_init(view(bytes, 6));
-	cr_expect(check_str(dec_str(&d), "abcde") && !d.bad);
+	cr_assert(check_str(dec_str(&d), "abcde"));
+	cr_expect(!d.bad);
 	d = dec_init(view(bytes, 5));
-	cr_expect(dec_str(&d).len == 0 && d.bad);
+	cr_assert(dec_str(&d).len == 0);
+	cr_expect(d.bad);
 	d = dec_init(view(lie, sizeof(lie)));
-	cr_expect(dec_str(&d).len == 0 && d.bad, "a length beyond memory");
+	cr_assert(dec_str(&d).len == 0, "a length beyond memory");
+	cr_expect(d.bad, "a length beyond memory");
 }
 
 Test(encodings, an_encoder_without_room_says_so)
@@ -442,11 +463,15 @@ Test(encodings, an_encoder_without_room_says_so)
 	struct buf b = buf_init(6);
 
 	enc_str(&b, str_of("abcde"));
-	cr_expect(!b.over && b.len == 6 && !memcmp(b.ptr, "\5abcde", 6));
+	cr_assert(!b.over);
+	cr_assert(b.len == 6);
+	cr_expect(!memcmp(b.ptr, "\5abcde", 6));
 	enc_be64(&b, 1);
-	cr_expect(b.over && b.len == 6);
+	cr_assert(b.over);
+	cr_expect(b.len == 6);
 	buf_fini(&b);
 	enc_str(&b, (struct str){ 0 });
-	cr_expect(b.len == 1 && !b.ptr[0]);
+	cr_assert(b.len == 1);
+	cr_expect(!b.ptr[0]);
 	buf_fini(&b);
 }

@@ -129,11 +129,13 @@ Test(file_access, what_is_written_at_an_offset_is_read_there)
 	struct err err;
 
 	cr_assert(!file_open(NULL, in(&d, "f"), FILE_CREATE, &f, &err));
-	cr_expect(!file_size(f, &size, &err) && size == 0);
+	cr_assert(!file_size(f, &size, &err));
+	cr_expect(size == 0);
 	cr_expect(!file_write(f, 3, bytes_of(str_of("abc")), &err));
 	cr_expect(!file_write(f, 5, bytes_of(str_of("XY")), &err));
 	cr_expect(!file_write(f, 0, (struct bytes){ 0 }, &err));
-	cr_expect(!file_size(f, &size, &err) && size == 7);
+	cr_assert(!file_size(f, &size, &err));
+	cr_expect(size == 7);
 	cr_expect(!file_read(f, 0, got, 7, &err));
 	cr_expect(!memcmp(got, "\0\0\0abXY", 7));
 	cr_expect(!file_read(f, 7, got, 0, &err), "nothing is at the end");
@@ -142,13 +144,17 @@ Test(file_access, what_is_written_at_an_offset_is_read_there)
 	cr_expect(file_read(f, 100, got, 1, &err) == ERR_CORRUPT);
 	cr_expect(!file_sync(f, &err));
 	cr_expect(!file_truncate(f, 4, &err));
-	cr_expect(!file_size(f, &size, &err) && size == 4);
+	cr_assert(!file_size(f, &size, &err));
+	cr_expect(size == 4);
 	cr_expect(!file_truncate(f, 6, &err));
-	cr_expect(!file_read(f, 3, got, 3, &err) && !memcmp(got, "a\0\0", 3));
+	cr_assert(!file_read(f, 3, got, 3, &err));
+	cr_expect(!memcmp(got, "a\0\0", 3));
 	cr_expect(!file_allocate(f, 5000, &err));
-	cr_expect(!file_size(f, &size, &err) && size == 5000);
+	cr_assert(!file_size(f, &size, &err));
+	cr_expect(size == 5000);
 	cr_expect(!file_allocate(f, 10, &err));
-	cr_expect(!file_size(f, &size, &err) && size == 5000, "never smaller");
+	cr_assert(!file_size(f, &size, &err), "never smaller");
+	cr_expect(size == 5000, "never smaller");
 	file_close(f);
 	cr_assert(!file_open(NULL, in(&d, "f"), FILE_READ, &f, &err));
 	cr_expect(file_write(f, 0, bytes_of(str_of("x")), &err) == ERR_IO);
@@ -187,7 +193,8 @@ Test(file_access, a_whole_file_fits_exactly_or_not)
 	cr_assert(!file_open(NULL, in(&d, "empty"), FILE_READ, &f, &err));
 	struct buf none = buf_init(1);
 
-	cr_expect(!file_read_all(f, &none, &err) && !none.len);
+	cr_assert(!file_read_all(f, &none, &err));
+	cr_expect(!none.len);
 	cr_expect(holds(in(&d, "empty"), ""));
 	file_close(f);
 	buf_fini(&none);
@@ -207,7 +214,8 @@ Test(file_access, slurping_waits_for_nobody)
 	cr_expect(file_slurp(in(&d, "none"), &b, &err) == ERR_NOTFOUND);
 	cr_expect(file_drain(in(&d, "none"), &b, &err) == ERR_NOTFOUND);
 	cr_expect(file_drain(d.path, &b, &err) == ERR_IO);
-	cr_expect(!file_slurp("/dev/null", &b, &err) && !b.len);
+	cr_assert(!file_slurp("/dev/null", &b, &err));
+	cr_expect(!b.len);
 	cr_expect(file_slurp("/dev/zero", &b, &err) == ERR_TOOBIG);
 	cr_expect(b.len <= 100);
 	buf_reset(&b);
@@ -244,11 +252,14 @@ Test(file_access, a_stamp_changes_with_the_content)
 				     { .tv_sec = 2000, .tv_nsec = 7 } };
 
 	a = file_stamp(in(&d, "f"));
-	cr_expect(!a.mtime_ns && !a.size && !a.inode);
+	cr_assert(!a.mtime_ns);
+	cr_assert(!a.size);
+	cr_expect(!a.inode);
 	put_text(in(&d, "f"), "text");
 	cr_assert(!utimensat(AT_FDCWD, in(&d, "f"), times, 0));
 	a = file_stamp(in(&d, "f"));
-	cr_expect(a.size == 4 && a.mtime_ns == 2000 * 1000000000LL + 7);
+	cr_assert(a.size == 4);
+	cr_expect(a.mtime_ns == 2000 * 1000000000LL + 7);
 	cr_expect(file_stamp_eq(a, file_stamp(in(&d, "f"))));
 	cr_assert(!symlink("f", in(&d, "link")));
 	cr_expect(file_stamp_eq(a, file_stamp(in(&d, "link"))),
@@ -290,22 +301,29 @@ Test(file_access, names_are_changed_and_listed)
 	cr_expect(fs_unlink(NULL, in(&d, "sub"), &err) == ERR_IO);
 	cr_assert(!fs_list(NULL, d.path, &l, &err));
 	cr_assert(l.count == 4);
-	cr_expect(!strcmp(l.names[0], ".hidden") && !strcmp(l.names[1], "B") &&
-		  !strcmp(l.names[2], "sub") && !strcmp(l.names[3], "\xff"));
+	cr_assert(!strcmp(l.names[0], ".hidden"));
+	cr_assert(!strcmp(l.names[1], "B"));
+	cr_assert(!strcmp(l.names[2], "sub"));
+	cr_expect(!strcmp(l.names[3], "\xff"));
 	name_list_fini(&l);
-	cr_expect(!l.names && !l.count);
-	cr_expect(!fs_list(NULL, in(&d, "sub"), &l, &err) && !l.count);
+	cr_assert(!l.names);
+	cr_expect(!l.count);
+	cr_assert(!fs_list(NULL, in(&d, "sub"), &l, &err));
+	cr_expect(!l.count);
 	cr_expect(fs_list(NULL, in(&d, "none"), &l, &err) == ERR_NOTFOUND);
 	cr_expect(fs_list(NULL, in(&d, "B"), &l, &err) == ERR_IO);
 	cr_expect(!fs_sync_dir(NULL, d.path, &err));
 	cr_expect(fs_sync_dir(NULL, in(&d, "B"), &err) == ERR_IO);
 	cr_expect(fs_sync_dir(NULL, in(&d, "none"), &err) == ERR_NOTFOUND);
 	cr_assert(!symlink("B", in(&d, "link")));
-	cr_expect(!fs_size(NULL, in(&d, "link"), &size, &err) && size == 1,
+	cr_assert(!fs_size(NULL, in(&d, "link"), &size, &err),
 		  "of the link, not of its target");
-	cr_expect(!fs_size(NULL, in(&d, "B"), &size, &err) && size == 2);
+	cr_expect(size == 1, "of the link, not of its target");
+	cr_assert(!fs_size(NULL, in(&d, "B"), &size, &err));
+	cr_expect(size == 2);
 	cr_expect(!fs_space(d.path, &total, &available, &err));
-	cr_expect(total > 0 && available <= total);
+	cr_assert(total > 0);
+	cr_expect(available <= total);
 	cr_expect(fs_space(in(&d, "none"), &total, &available, &err) ==
 		  ERR_NOTFOUND);
 	cr_expect(!fs_unlink(NULL, in(&d, "B"), &err));
@@ -456,7 +474,8 @@ Test(file_access, every_call_can_be_refused)
 	cr_expect(REFUSED(FS_TRUNCATE, file_truncate(f, 0, &err)));
 	cr_expect(REFUSED(FS_ALLOCATE, file_allocate(f, 9, &err)));
 	cr_expect(REFUSED(FS_STAT, file_size(f, &size, &err)));
-	cr_expect(REFUSED(FS_MMAP, file_map(f, 4, &map, &err)) && !map.len);
+	cr_assert(REFUSED(FS_MMAP, file_map(f, 4, &map, &err)));
+	cr_expect(!map.len);
 	cr_expect(REFUSED(FS_LINK,
 			  fs_link(&w.fs, in(&d, "f"), in(&d, "g"), &err)));
 	cr_expect(REFUSED(FS_UNLINK, fs_unlink(&w.fs, in(&d, "f"), &err)));
@@ -581,8 +600,8 @@ Test(file_access, an_error_in_passing_loses_nothing)
 		buf_reset(&out);
 		cr_expect(!file_read_around(f, &out, note_lost, &lost, &err));
 		cr_expect(lost.count == (refusals == 4), "%u", refusals);
-		cr_expect(out.len == 3 * PAGE &&
-			  !memcmp(out.ptr + PAGE, want + PAGE, 2 * PAGE));
+		cr_assert(out.len == 3 * PAGE);
+		cr_expect(!memcmp(out.ptr + PAGE, want + PAGE, 2 * PAGE));
 		cr_expect(!memcmp(out.ptr, want, PAGE) == (refusals < 4));
 	}
 	buf_reset(&out);
@@ -607,7 +626,8 @@ Test(file_access, a_map_is_read_where_its_file_still_is)
 
 	put_file(in(&d, "f"), want, 3 * PAGE);
 	cr_assert(!file_open(&w.fs, in(&d, "f"), FILE_WRITE, &f, &err));
-	cr_assert(!file_map(f, 3 * PAGE, &map, &err) && map.len == 3 * PAGE);
+	cr_assert(!file_map(f, 3 * PAGE, &map, &err));
+	cr_assert(map.len == 3 * PAGE);
 	cr_expect(!file_map_read(f, map, 100, got, 2 * PAGE, &err));
 	cr_expect(!memcmp(got, want + 100, 2 * PAGE));
 	cr_expect(sigbus_copy(got, map.ptr + PAGE, PAGE));
@@ -631,7 +651,8 @@ Test(file_access, a_map_is_read_where_its_file_still_is)
 		cr_expect(!file_map_read(f, map, PAGE - 2, got, 2, &err));
 	}
 	file_unmap(&map);
-	cr_expect(!map.ptr && !map.len);
+	cr_assert(!map.ptr);
+	cr_expect(!map.len);
 	file_unmap(&map);
 	file_close(f);
 	mem_free(want);

@@ -46,7 +46,8 @@ Test(limits, work_is_asked_about_by_steps)
 	cr_expect(!limits_meter(&e, &m, LIMITS_WORK - 1, 0, NULL));
 	cr_expect(a.times == 0);
 	cr_expect(!limits_meter(&e, &m, 1, 0, NULL));
-	cr_expect(a.times == 1 && a.bytes == 0, "exactly a step");
+	cr_assert(a.times == 1, "exactly a step");
+	cr_expect(a.bytes == 0, "exactly a step");
 	/* The next step of work is counted from 0. */
 	cr_expect(!limits_meter(&e, &m, LIMITS_WORK - 1, 0, NULL));
 	cr_expect(a.times == 1);
@@ -61,26 +62,34 @@ Test(limits, memory_is_asked_for_once)
 	struct growth_meter m = { .spent = 1000 };
 	size_t memory = 1000 + LIMITS_STEP - 1;
 
-	cr_expect(!limits_meter(&e, &m, 1, memory, NULL) && a.times == 0);
+	cr_assert(!limits_meter(&e, &m, 1, memory, NULL));
+	cr_expect(a.times == 0);
 	memory++;
-	cr_expect(!limits_meter(&e, &m, 1, memory, NULL) && a.times == 1);
+	cr_assert(!limits_meter(&e, &m, 1, memory, NULL));
+	cr_expect(a.times == 1);
 	cr_expect(a.bytes == LIMITS_STEP);
 	/* Nothing is asked if memory stays the same or becomes less. */
-	cr_expect(!limits_meter(&e, &m, 1, memory, NULL) && a.times == 1);
-	cr_expect(!limits_meter(&e, &m, 1, 0, NULL) && a.times == 1);
+	cr_assert(!limits_meter(&e, &m, 1, memory, NULL));
+	cr_expect(a.times == 1);
+	cr_assert(!limits_meter(&e, &m, 1, 0, NULL));
+	cr_expect(a.times == 1);
 	memory += 3 * LIMITS_STEP + 5;
-	cr_expect(!limits_meter(&e, &m, 1, memory, NULL) && a.times == 2);
+	cr_assert(!limits_meter(&e, &m, 1, memory, NULL));
+	cr_expect(a.times == 2);
 	cr_expect(a.sum == memory - 1000);
 	/*
 	 * A question about work also asks for the memory taken since the last
 	 * one.
 	 */
 	cr_expect(!limits_meter(&e, &m, LIMITS_WORK, memory + 7, NULL));
-	cr_expect(a.times == 3 && a.bytes == 7);
+	cr_assert(a.times == 3);
+	cr_expect(a.bytes == 7);
 	/* Memory that was freed and is taken again has been granted already. */
 	cr_expect(!limits_meter(&e, &m, LIMITS_WORK, 0, NULL));
-	cr_expect(a.times == 4 && a.bytes == 0);
-	cr_expect(!limits_meter(&e, &m, 1, memory, NULL) && a.times == 4);
+	cr_assert(a.times == 4);
+	cr_expect(a.bytes == 0);
+	cr_assert(!limits_meter(&e, &m, 1, memory, NULL));
+	cr_expect(a.times == 4);
 }
 
 Test(limits, a_refusal_is_passed_on)
@@ -93,5 +102,6 @@ Test(limits, a_refusal_is_passed_on)
 	cr_expect(!limits_meter(&e, &m, 1, 1, &err), "it is not asked yet");
 	cr_expect(limits_meter(&e, &m, LIMITS_WORK, 1, &err) == ERR_TIMEOUT);
 	cr_expect(strstr(err.msg, "refused") != NULL);
-	cr_expect(limits_spend(&e, 0, &err) == ERR_TIMEOUT && a.times == 2);
+	cr_assert(limits_spend(&e, 0, &err) == ERR_TIMEOUT);
+	cr_expect(a.times == 2);
 }

@@ -31,7 +31,9 @@ static void sums_add(void *sums, const struct mem_stack *s)
 {
 	struct sums *to = sums;
 
-	cr_assert(s->depth > 0 && s->depth <= MEM_FRAMES_MAX && s->frames[0]);
+	cr_assert(s->depth > 0);
+	cr_assert(s->depth <= MEM_FRAMES_MAX);
+	cr_assert(s->frames[0]);
 	to->stacks++;
 	to->allocations += s->allocations;
 	to->bytes += s->bytes;
@@ -58,7 +60,8 @@ static bool is_near(double got, double want, double tolerance)
 Test(mem_profile, nothing_is_sampled_before_it_begins)
 {
 	mem_free(mem_alloc(100 << 20));
-	cr_expect(!mem_profile_rate() && !sums_now().stacks);
+	cr_assert(!mem_profile_rate());
+	cr_expect(!sums_now().stacks);
 }
 
 /* 6 MB by samples of 1000 bytes: the standard deviation is 1.4 %. */

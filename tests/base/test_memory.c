@@ -84,7 +84,11 @@ Test(memory, sizes_of_zero_give_pointers_too)
 	void *d = mem_realloc(NULL, 0, 8);
 	void *e = mem_dup(NULL, 0);
 
-	cr_expect(a && b && c && d && e);
+	cr_assert(a);
+	cr_assert(b);
+	cr_assert(c);
+	cr_assert(d);
+	cr_expect(e);
 	mem_free(a);
 	mem_free(b);
 	mem_free(c);
@@ -129,7 +133,8 @@ Test(memory, a_freed_variable_is_null)
 		CLEANUP(mem_freep) char *scoped = mem_strdup("y");
 
 		text = TAKE(scoped);
-		cr_expect(!scoped && !strcmp(text, "y"));
+		cr_assert(!scoped);
+		cr_expect(!strcmp(text, "y"));
 	}
 	mem_free(text);
 }
@@ -176,7 +181,8 @@ Test(memory, what_an_arena_returns_is_zero_aligned_and_apart)
 	}
 	cr_expect(a.used >= sum);
 	arena_fini(&a);
-	cr_expect(!a.chunks && !a.used);
+	cr_assert(!a.chunks);
+	cr_expect(!a.used);
 	cr_expect(all_zero(arena_alloc(&a, 4096), 4096), "usable again");
 	arena_fini(&a);
 	arena_fini(&a);
@@ -192,10 +198,12 @@ Test(memory, an_arena_copies_texts_with_a_nul_behind_them)
 	int *numbers = arena_array(&a, int, 10);
 
 	text[0] = 'x';
-	cr_expect(copy.len == 4 && !memcmp(copy.ptr, "ab\0c", 5));
+	cr_assert(copy.len == 4);
+	cr_expect(!memcmp(copy.ptr, "ab\0c", 5));
 	cr_expect(!memcmp(arena_strndup(&a, view), "xb\0c", 5));
 	cr_expect(!*arena_strndup(&a, (struct str){ 0 }));
-	cr_expect(strlen(wide) == 5004 && !strcmp(wide + 4999, "7|end"));
+	cr_assert(strlen(wide) == 5004);
+	cr_expect(!strcmp(wide + 4999, "7|end"));
 	cr_expect(all_zero(numbers, 10 * sizeof(*numbers)));
 	cr_expect(*arena_new(&a, int64_t) == 0);
 	arena_fini(&a);
@@ -208,9 +216,13 @@ Test(memory, a_vector_grows_and_empties)
 	cr_expect(vec_memory(&v) == 0);
 	for (int i = 0; i < 1000; i++)
 		*vec_add(&v) = i;
-	cr_expect(v.count == 1000 && v.v[0] == 0 && v.v[999] == 999);
+	cr_assert(v.count == 1000);
+	cr_assert(v.v[0] == 0);
+	cr_expect(v.v[999] == 999);
 	vec_reserve(&v, 5000);
-	cr_expect(v.count == 1000 && v.cap >= 6000 && v.v[999] == 999);
+	cr_assert(v.count == 1000);
+	cr_assert(v.cap >= 6000);
+	cr_expect(v.v[999] == 999);
 	cr_expect(vec_memory(&v) == v.cap * sizeof(int));
 	int *at = v.v;
 
@@ -220,9 +232,12 @@ Test(memory, a_vector_grows_and_empties)
 	vec_reserve(&v, 0);
 	cr_expect(v.v == at);
 	vec_fini(&v);
-	cr_expect(!v.v && !v.count && !v.cap);
+	cr_assert(!v.v);
+	cr_assert(!v.count);
+	cr_expect(!v.cap);
 	*vec_add(&v) = 3;
-	cr_expect(v.count == 1 && v.v[0] == 3);
+	cr_assert(v.count == 1);
+	cr_expect(v.v[0] == 3);
 	vec_fini(&v);
 }
 
@@ -255,7 +270,9 @@ Test(memory, the_argument_of_a_vector_macro_is_evaluated_once)
 	cr_expect(v.asked == 5, "vec_remove");
 	cr_expect(vec_partition_point(&vector_ask(&v)->list, e, *e < 3) == 2);
 	cr_expect(v.asked == 6, "vec_partition_point");
-	cr_expect(v.list.count == 3 && v.list.v[0] == 2 && v.list.v[2] == 3);
+	cr_assert(v.list.count == 3);
+	cr_assert(v.list.v[0] == 2);
+	cr_expect(v.list.v[2] == 3);
 	vec_fini(&vector_ask(&v)->list);
 	cr_expect(v.asked == 7, "vec_fini");
 }
@@ -296,23 +313,32 @@ Test(memory, a_full_buffer_refuses_and_says_so)
 {
 	struct buf b = buf_init(10);
 
-	cr_expect(buf_reserve(&b, 10) && b.cap == 10 && !b.over);
+	cr_assert(buf_reserve(&b, 10));
+	cr_assert(b.cap == 10);
+	cr_expect(!b.over);
 	buf_add(&b, "0123456789", 10);
-	cr_expect(!b.over && b.len == 10, "exactly at the maximum");
+	cr_assert(!b.over, "exactly at the maximum");
+	cr_expect(b.len == 10, "exactly at the maximum");
 	buf_add(&b, NULL, 0);
 	cr_expect(!b.over, "nothing always fits");
 	cr_expect(buf_reserve(&b, 0));
 	buf_byte(&b, 'x');
-	cr_expect(b.over && b.len == 10);
+	cr_assert(b.over);
+	cr_expect(b.len == 10);
 	cr_expect(!buf_reserve(&b, 0), "the error stays");
 	cr_expect(!strcmp(buf_cstr(&b), ""));
 	buf_reset(&b);
-	cr_expect(!b.over && b.cap == 10);
-	cr_expect(!buf_reserve(&b, SIZE_MAX) && b.over, "no overflow");
+	cr_assert(!b.over);
+	cr_expect(b.cap == 10);
+	cr_assert(!buf_reserve(&b, SIZE_MAX), "no overflow");
+	cr_expect(b.over, "no overflow");
 	buf_fini(&b);
-	cr_expect(!b.ptr && !b.cap && b.max == 10, "the maximum stays");
+	cr_assert(!b.ptr, "the maximum stays");
+	cr_assert(!b.cap, "the maximum stays");
+	cr_expect(b.max == 10, "the maximum stays");
 	buf_str(&b, "0123456789a");
-	cr_expect(b.over && !b.len);
+	cr_assert(b.over);
+	cr_expect(!b.len);
 	buf_fini(&b);
 }
 
@@ -321,11 +347,15 @@ Test(memory, the_terminator_needs_room_too)
 	struct buf b = buf_init(4);
 
 	buf_str(&b, "abc");
-	cr_expect(!strcmp(buf_cstr(&b), "abc") && b.len == 3);
+	cr_assert(!strcmp(buf_cstr(&b), "abc"));
+	cr_expect(b.len == 3);
 	buf_byte(&b, 'd');
-	cr_expect(!b.over && b.len == 4);
-	cr_expect(!strcmp(buf_cstr(&b), "") && b.over);
-	cr_expect(b.len == 4 && !memcmp(b.ptr, "abcd", 4));
+	cr_assert(!b.over);
+	cr_expect(b.len == 4);
+	cr_assert(!strcmp(buf_cstr(&b), ""));
+	cr_expect(b.over);
+	cr_assert(b.len == 4);
+	cr_expect(!memcmp(b.ptr, "abcd", 4));
 	buf_fini(&b);
 }
 
@@ -347,7 +377,8 @@ Test(memory, elements_are_inserted_and_removed_anywhere)
 
 	vec_remove(&v, 0, 0);
 	vec_add_all(&v, none.v, none.count);
-	cr_expect(!v.count && !v.v, "an empty vector has no array");
+	cr_assert(!v.count, "an empty vector has no array");
+	cr_expect(!v.v, "an empty vector has no array");
 	*vec_insert(&v, 0) = 5;
 	*vec_insert(&v, 0) = 1;
 	*vec_insert(&v, 1) = 3;
@@ -376,7 +407,8 @@ Test(memory, empty_views_are_copied)
 	bytes_copy(to, bytes_of(str_of("xy")));
 	cr_expect(!strcmp(to, "xyc"));
 	copy = arena_bytes(&a, bytes_of(str_of("xy")));
-	cr_expect(copy.len == 2 && !memcmp(copy.ptr, "xy", 2));
+	cr_assert(copy.len == 2);
+	cr_expect(!memcmp(copy.ptr, "xy", 2));
 	arena_fini(&a);
 }
 
@@ -386,16 +418,21 @@ Test(memory, formatting_is_whole_or_not_at_all)
 	struct buf tight = buf_init(300);
 
 	buf_printf(&b, "%0255d", 1);
-	cr_expect(b.len == 255 && b.ptr[254] == '1');
+	cr_assert(b.len == 255);
+	cr_expect(b.ptr[254] == '1');
 	buf_printf(&b, "%0256d|", 2);
-	cr_expect(b.len == 512 && !memcmp(b.ptr + 510, "2|", 2));
+	cr_assert(b.len == 512);
+	cr_expect(!memcmp(b.ptr + 510, "2|", 2));
 	buf_printf(&b, "%s", "");
-	cr_expect(b.len == 512 && !b.over);
+	cr_assert(b.len == 512);
+	cr_expect(!b.over);
 	buf_printf(&tight, "%0299d", 3);
-	cr_expect(tight.len == 299 && tight.ptr[298] == '3');
+	cr_assert(tight.len == 299);
+	cr_expect(tight.ptr[298] == '3');
 	buf_reset(&tight);
 	buf_printf(&tight, "%0300d", 4);
-	cr_expect(tight.over && !tight.len, "its NUL does not fit");
+	cr_assert(tight.over, "its NUL does not fit");
+	cr_expect(!tight.len, "its NUL does not fit");
 	buf_fini(&b);
 	buf_fini(&tight);
 }
@@ -422,7 +459,9 @@ Test(memory, a_forgotten_buffer_is_empty)
 
 	buf_str(&b, "secret");
 	buf_forget(&b);
-	cr_expect(!b.ptr && !b.len && b.max == 100);
+	cr_assert(!b.ptr);
+	cr_assert(!b.len);
+	cr_expect(b.max == 100);
 	buf_forget(&b);
 	buf_str(&b, "again");
 	cr_expect(check_str(str_from(buf_bytes(&b)), "again"));

@@ -23,7 +23,8 @@ Test(thread, a_thread_has_its_name_and_its_argument)
 	void *back;
 
 	cr_assert(!pthread_join(one, &back));
-	cr_expect(back == names[0] && !strcmp(names[0], "one"));
+	cr_assert(back == names[0]);
+	cr_expect(!strcmp(names[0], "one"));
 	cr_assert(!pthread_join(two, NULL));
 	cr_expect(!strcmp(names[1], "fifteen-letters"));
 }

@@ -41,9 +41,11 @@ Test(trusted_clock, it_does_not_follow_a_jump)
 		  "it goes on as the process runs");
 	cr_expect(step(&c, 103 * DAY + 1000, 0) == 103 * DAY + 1000);
 	cr_expect(!c.doubt_ms, "the system clock was set right");
-	cr_expect(step(&c, 2 * DAY, 1000) == 2 * DAY && c.doubt_ms,
+	cr_assert(step(&c, 2 * DAY, 1000) == 2 * DAY,
 		  "of a jump back, the earlier time counts");
-	cr_expect(step(&c, 103 * DAY, 1000) == 103 * DAY && !c.doubt_ms);
+	cr_expect(c.doubt_ms, "of a jump back, the earlier time counts");
+	cr_assert(step(&c, 103 * DAY, 1000) == 103 * DAY);
+	cr_expect(!c.doubt_ms);
 }
 
 Test(trusted_clock, it_accepts_a_jump_after_a_week)
@@ -53,8 +55,10 @@ Test(trusted_clock, it_accepts_a_jump_after_a_week)
 
 	for (int n = 0; n < 7; n++)
 		now = step(&c, (200 + n) * DAY, n ? DAY : 0);
-	cr_expect(now == 106 * DAY && c.doubt_ms);
-	cr_expect(step(&c, 207 * DAY, DAY) == 207 * DAY && !c.doubt_ms);
+	cr_assert(now == 106 * DAY);
+	cr_expect(c.doubt_ms);
+	cr_assert(step(&c, 207 * DAY, DAY) == 207 * DAY);
+	cr_expect(!c.doubt_ms);
 }
 
 Test(trusted_clock, it_shows_the_later_time_of_a_clock_that_is_behind)

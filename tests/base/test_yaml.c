@@ -95,11 +95,16 @@ Test(yaml, values_are_decoded_into_their_members)
 	parse_text(&y, text);
 	cr_assert(y.root);
 	yaml_decode(&y, y.root, "values", value_fields, &v);
-	cr_expect(!y.error_count && !y.warnings.len, "%s", buf_cstr(&y.errors));
-	cr_expect(check_str(v.text, "a b") && !v.text.ptr[v.text.len]);
+	cr_assert(!y.error_count, "%s", buf_cstr(&y.errors));
+	cr_expect(!y.warnings.len, "%s", buf_cstr(&y.errors));
+	cr_assert(check_str(v.text, "a b"));
+	cr_expect(!v.text.ptr[v.text.len]);
 	cr_expect(check_str(v.secret, "s3cret"));
-	cr_expect(v.whole == -16 && v.limit == 0 && v.wait == 90000);
-	cr_expect(v.size == 1536 && !v.on);
+	cr_assert(v.whole == -16);
+	cr_assert(v.limit == 0);
+	cr_expect(v.wait == 90000);
+	cr_assert(v.size == 1536);
+	cr_expect(!v.on);
 	cr_expect(yaml_child(y.root, "secret")->secret);
 	cr_expect(!yaml_child(y.root, "text")->secret);
 	yaml_fini(&y);
@@ -121,7 +126,8 @@ Test(yaml, null_keeps_the_default)
 		parse_text(&y, buf_cstr(&text));
 		cr_assert(y.root);
 		yaml_decode(&y, y.root, "values", value_fields, &v);
-		cr_expect(!y.error_count && v.whole == 7);
+		cr_assert(!y.error_count);
+		cr_expect(v.whole == 7);
 		cr_expect(str_is(v.text, "default") == is_null, "%s",
 			  buf_cstr(&text));
 		cr_expect(yaml_is_null(yaml_child(y.root, "text")) == is_null);
@@ -193,7 +199,8 @@ Test(yaml, of_duplicate_keys_the_first_is_decoded)
 	parse_text(&y, "whole: 1\ntext: a\nwhole: 2\nwhole: 3\n");
 	cr_assert(y.root);
 	yaml_decode(&y, y.root, "values", value_fields, &v);
-	cr_expect(y.error_count == 2 && v.whole == 1);
+	cr_assert(y.error_count == 2);
+	cr_expect(v.whole == 1);
 	cr_expect(check_str(yaml_first_error(&y),
 			    "f.yml:3:1: mapping key \"whole\" already defined "
 			    "at line 1"));
@@ -363,12 +370,14 @@ Test(yaml, levels_and_values_end_at_their_limits)
 		struct yaml y;
 
 		parsers[i](&y, "f", buf_bytes(&fits));
-		cr_expect(y.root && !y.error_count, "%s", buf_cstr(&y.errors));
+		cr_assert(y.root, "%s", buf_cstr(&y.errors));
+		cr_expect(!y.error_count, "%s", buf_cstr(&y.errors));
 		yaml_fini(&y);
 		cr_expect(is_refused(parsers[i], buf_bytes(&deep), "f",
 				     "too deeply"));
 		parsers[i](&y, "f", buf_bytes(&wide));
-		cr_expect(y.root && !y.error_count, "%s", buf_cstr(&y.errors));
+		cr_assert(y.root, "%s", buf_cstr(&y.errors));
+		cr_expect(!y.error_count, "%s", buf_cstr(&y.errors));
 		yaml_fini(&y);
 		cr_expect(is_refused(parsers[i], buf_bytes(&wider), "f",
 				     "too many values"));
@@ -393,7 +402,8 @@ Test(yaml, a_text_is_at_most_ten_mib)
 
 		text.len = YAML_TEXT_MAX;
 		parsers[i](&y, "f", buf_bytes(&text));
-		cr_expect(y.root && check_str(y.root->text, "1"));
+		cr_assert(y.root);
+		cr_expect(check_str(y.root->text, "1"));
 		yaml_fini(&y);
 		text.len++;
 		cr_expect(is_refused(parsers[i], buf_bytes(&text),
@@ -407,15 +417,18 @@ Test(yaml, messages_are_counted_beyond_those_that_are_kept)
 	struct yaml y;
 
 	yaml_begin(&y, "f");
-	cr_expect(!y.root && !y.error_count);
+	cr_assert(!y.root);
+	cr_expect(!y.error_count);
 	cr_expect(!yaml_first_error(&y).len);
 	for (int i = 0; i < 5000; i++) {
 		yaml_error(&y, NULL, "error %d of a row of many", i);
 		yaml_warn(&y, NULL, "warning %d of a row of many", i);
 	}
 	cr_expect(y.error_count == 5000, "warnings are none");
-	cr_expect(y.errors.len <= 64 * KIB && y.errors.len > 60 * KIB);
-	cr_expect(y.warnings.len <= 64 * KIB && y.warnings.len > 60 * KIB);
+	cr_assert(y.errors.len <= 64 * KIB);
+	cr_expect(y.errors.len > 60 * KIB);
+	cr_assert(y.warnings.len <= 64 * KIB);
+	cr_expect(y.warnings.len > 60 * KIB);
 	cr_expect(
 		check_str(yaml_first_error(&y), "f: error 0 of a row of many"));
 	cr_expect(y.errors.ptr[y.errors.len - 1] == '\n', "whole lines");
@@ -511,10 +524,10 @@ Test(yaml, texts_can_have_variables_of_the_environment)
 
 		yaml_parse(&y, "t", bytes_of(str_of(cases[i].text)));
 		yaml_env_text(&y, y.root, &out);
-		if (cases[i].want)
-			cr_expect(!y.error_count &&
-				  check_str(out, cases[i].want));
-		else
+		if (cases[i].want) {
+			cr_assert(!y.error_count);
+			cr_expect(check_str(out, cases[i].want));
+		} else
 			cr_expect(strstr(buf_cstr(&y.errors), cases[i].error),
 				  "%s", buf_cstr(&y.errors));
 		yaml_fini(&y);

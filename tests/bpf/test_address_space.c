@@ -47,10 +47,14 @@ Test(address_space, a_range_in_the_middle_leaves_both_ends)
 	cr_expect(map_pages(&a, 10, 10, 1, 0));
 	cr_expect(map_pages(&a, 13, 3, 2, 5));
 	cr_expect(address_space_count(&a) == 3);
-	cr_expect(page_at(&a, 12, &file) == 2 && file == 1);
-	cr_expect(page_at(&a, 13, &file) == 5 && file == 2);
-	cr_expect(page_at(&a, 15, &file) == 7 && file == 2);
-	cr_expect(page_at(&a, 16, &file) == 6 && file == 1);
+	cr_assert(page_at(&a, 12, &file) == 2);
+	cr_expect(file == 1);
+	cr_assert(page_at(&a, 13, &file) == 5);
+	cr_expect(file == 2);
+	cr_assert(page_at(&a, 15, &file) == 7);
+	cr_expect(file == 2);
+	cr_assert(page_at(&a, 16, &file) == 6);
+	cr_expect(file == 1);
 	cr_expect(page_at(&a, 19, &file) == 9);
 	cr_expect(page_at(&a, 20, &file) == UINT64_MAX);
 	cr_expect(page_at(&a, 9, &file) == UINT64_MAX);
@@ -132,18 +136,23 @@ Test(address_space, ranges_are_shared_until_one_side_changes)
 	before = pool.ranges;
 	for (size_t i = 0; i < ARRAY_SIZE(children); i++)
 		address_space_share(&children[i], &parent);
-	cr_expect(pool.ranges == before && before >= 1000);
+	cr_assert(pool.ranges == before);
+	cr_expect(before >= 1000);
 	cr_expect(map_pages(&children[1], 7, 1, 2, 0));
 	cr_expect(map_pages(&parent, 8, 1, 3, 0));
-	cr_expect(pool.ranges <= 4 * before && pool.ranges >= 3000);
+	cr_assert(pool.ranges <= 4 * before);
+	cr_expect(pool.ranges >= 3000);
 	cr_expect(page_at(&children[0], 7, &file) == UINT64_MAX);
 	cr_expect(page_at(&children[0], 8, &file) == UINT64_MAX);
-	cr_expect(!page_at(&children[1], 7, &file) && file == 2);
+	cr_assert(!page_at(&children[1], 7, &file));
+	cr_expect(file == 2);
 	cr_expect(page_at(&children[1], 8, &file) == UINT64_MAX);
 	cr_expect(page_at(&parent, 7, &file) == UINT64_MAX);
-	cr_expect(!page_at(&parent, 8, &file) && file == 3);
+	cr_assert(!page_at(&parent, 8, &file));
+	cr_expect(file == 3);
 	address_space_clear(&pool, &parent);
-	cr_expect(!page_at(&children[2], 10, &file) && file == 1);
+	cr_assert(!page_at(&children[2], 10, &file));
+	cr_expect(file == 1);
 	for (size_t i = 0; i < ARRAY_SIZE(children); i++)
 		address_space_clear(&pool, &children[i]);
 	cr_expect(!pool.ranges);
@@ -169,7 +178,8 @@ Test(address_space, a_full_pool_leaves_nothing_wrong)
 	address_space_share(&child, &spaces[0]);
 	cr_expect(!map_pages(&child, 0, 1, 2, 0));
 	cr_expect(!address_space_count(&child));
-	cr_expect(!page_at(&spaces[0], 0, &file) && file == 1);
+	cr_assert(!page_at(&spaces[0], 0, &file));
+	cr_expect(file == 1);
 	address_space_clear(&pool, &spaces[1]);
 	cr_expect(map_pages(&child, 0, 1, 2, 0));
 	address_space_clear(&pool, &child);

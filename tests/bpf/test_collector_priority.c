@@ -20,16 +20,18 @@ Test(collector_priority, a_thread_that_needs_much_cpu_time_has_none)
 	cr_expect(!collector_priority_decide(&p, 5000, 400 * MS));
 	cr_expect(!p.real_time, "what it has used before says nothing");
 	cr_expect(!collector_priority_decide(&p, 5199, 401 * MS));
-	cr_expect(collector_priority_decide(&p, 5200, 420 * MS) && p.real_time);
-	cr_expect(!collector_priority_decide(&p, 5400, 440 * MS) &&
-		  p.real_time);
+	cr_assert(collector_priority_decide(&p, 5200, 420 * MS));
+	cr_expect(p.real_time);
+	cr_assert(!collector_priority_decide(&p, 5400, 440 * MS));
+	cr_expect(p.real_time);
 	/* More than a tenth, also of a time that took longer. */
-	cr_expect(!collector_priority_decide(&p, 6400, 540 * MS) &&
-		  p.real_time);
-	cr_expect(collector_priority_decide(&p, 7400, 641 * MS) &&
-		  !p.real_time);
+	cr_assert(!collector_priority_decide(&p, 6400, 540 * MS));
+	cr_expect(p.real_time);
+	cr_assert(collector_priority_decide(&p, 7400, 641 * MS));
+	cr_expect(!p.real_time);
 	cr_expect(!collector_priority_decide(&p, 7600, 662 * MS));
-	cr_expect(collector_priority_decide(&p, 7800, 662 * MS) && p.real_time);
+	cr_assert(collector_priority_decide(&p, 7800, 662 * MS));
+	cr_expect(p.real_time);
 }
 
 static void *policy_of_child(void *policy)

@@ -190,7 +190,8 @@ Test(collector_window, a_sample_belongs_to_the_window_of_its_time)
 	before = now_ns();
 	let_pass();
 	collector_window_turn(&f.c);
-	cr_expect(f.c.closing && !writer.count, "samples may be missing");
+	cr_assert(f.c.closing, "samples may be missing");
+	cr_expect(!writer.count, "samples may be missing");
 	/* A sample from before the end comes later. */
 	cr_expect(collector_window_of(&f.c, before) == f.c.closing);
 	take(&f, before);
@@ -225,7 +226,8 @@ Test(collector_window, a_window_waits_for_samples_that_are_held)
 	collector_window_turn(&f.c);
 	take(&f, now_ns());
 	collector_window_turn(&f.c);
-	cr_expect(f.c.closing && !writer.count);
+	cr_assert(f.c.closing);
+	cr_expect(!writer.count);
 	/* They have waited long enough. */
 	f.c.now = HELD_SAMPLES_MS + 1;
 	collector_take_held(&f.c, f.c.now);
@@ -247,7 +249,8 @@ Test(collector_window, a_busy_writer_is_waited_for)
 	collector_window_turn(&f.c);
 	take(&f, now_ns());
 	collector_window_turn(&f.c);
-	cr_expect(!writer.count && f.c.closing);
+	cr_assert(!writer.count);
+	cr_expect(f.c.closing);
 	cr_expect(!collector_window_make_room(&f.c));
 	writer.full = false;
 	collector_window_turn(&f.c);
@@ -277,8 +280,10 @@ Test(collector_window, what_the_kernel_counted_is_of_the_window)
 	collector_window_turn(&f.c);
 	cr_assert(writer.count >= 1);
 	a = &writer.v[0]->account;
-	cr_expect(a->dropped == 7 && a->lost[WINDOW_CPU] == 2);
-	cr_expect(a->lost[WINDOW_OFF_CPU] == 3 && a->is_sampled);
+	cr_assert(a->dropped == 7);
+	cr_expect(a->lost[WINDOW_CPU] == 2);
+	cr_assert(a->lost[WINDOW_OFF_CPU] == 3);
+	cr_expect(a->is_sampled);
 	collector_window_make_room(&f.c);
 	cr_assert(writer.count >= 2);
 	a = &writer.v[1]->account;
@@ -297,7 +302,8 @@ Test(collector_window, samples_without_room_hand_the_window_over)
 	f.c.o.memory = 1;
 	take(&f, now_ns());
 	cr_expect(writer.count > 0, "windows were handed over early");
-	cr_expect(!f.c.stats.memory_full && samples_of(f.c.window) == 1);
+	cr_assert(!f.c.stats.memory_full);
+	cr_expect(samples_of(f.c.window) == 1);
 	/* If the writer takes none, the sample is counted as lost. */
 	writer.full = true;
 	take(&f, now_ns());
@@ -319,7 +325,8 @@ Test(collector_window, at_the_end_everything_is_handed_over)
 	collector_window_end(&f.c);
 	cr_expect(!collector_window_make_room(&f.c) || writer.count);
 	collector_window_give_all(&f.c);
-	cr_expect(!f.c.window && !f.c.closing);
+	cr_assert(!f.c.window);
+	cr_expect(!f.c.closing);
 	cr_assert(writer.count == 2);
 	cr_expect(samples_of(writer.v[0]) + samples_of(writer.v[1]) == 2);
 	end(&f);
@@ -396,7 +403,8 @@ Test(collector_samples, a_process_is_read_before_its_first_sample_is_taken)
 	begin(&f, false);
 	process_table_mark(&f.c.processes, (uint32_t)getpid(), 0);
 	take(&f, now_ns());
-	cr_expect(asked.count == 1 && asked.kind == SCAN_FACTS);
+	cr_assert(asked.count == 1);
+	cr_expect(asked.kind == SCAN_FACTS);
 	cr_expect(asked.pid == (uint32_t)getpid());
 	cr_expect(!samples_of(f.c.window), "it waits");
 	take(&f, now_ns());

@@ -74,7 +74,8 @@ Test(container_names, a_set_keeps_the_first_of_equal_ids)
 	cr_expect(container_set_count(s) == 2);
 	c = container_set_find(s, str_of(ID));
 	cr_assert(c);
-	cr_expect(c->count == 4 && check_str(c->labels[1].value, "web-1"));
+	cr_assert(c->count == 4);
+	cr_expect(check_str(c->labels[1].value, "web-1"));
 	cr_expect(!container_set_find(s, str_of("")));
 	container_set_unref(s);
 }
@@ -92,7 +93,8 @@ Test(container_names, a_set_has_limits)
 		snprintf(id, sizeof(id), "%d", i);
 		rc = container_set_add(s, str_of(id), NULL, 0, &err);
 	}
-	cr_expect(rc == ERR_LIMIT && container_set_count(s) == CONTAINERS_MAX);
+	cr_assert(rc == ERR_LIMIT);
+	cr_expect(container_set_count(s) == CONTAINERS_MAX);
 	container_set_unref(s);
 	s = container_set_new();
 	while (big.len < CONTAINERS_BYTES_MAX / 2)

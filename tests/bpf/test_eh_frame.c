@@ -202,8 +202,10 @@ Test(cfa_rules, known_expressions_have_rows)
 	/* *(rsp + 160): the frame of a signal */
 	struct bytes signal = BYTES(0x77, 0xa0, 0x01, 0x06);
 
-	cr_expect(plt.kind == UNWIND_PLT && plt.cfa == 11);
-	cr_expect(deref.kind == UNWIND_RBP_DEREF && deref.cfa == -40 + 1);
+	cr_assert(plt.kind == UNWIND_PLT);
+	cr_expect(plt.cfa == 11);
+	cr_assert(deref.kind == UNWIND_RBP_DEREF);
+	cr_expect(deref.cfa == -40 + 1);
 	cr_expect(row_of_expression(signal, true).kind == UNWIND_SIGNAL);
 	cr_expect(row_of_expression(signal, false).kind == UNWIND_RSP_DEREF);
 	cr_expect(row_of_expression(BYTES(0x30), false).kind == UNWIND_UNKNOWN);

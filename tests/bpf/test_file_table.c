@@ -87,7 +87,8 @@ Test(file_table, a_file_is_its_path_and_its_identity)
 	file_table_init(&t, &store, NULL);
 	a = get(&t, "/usr/bin/a", "1", 7);
 	b = get(&t, "/usr/bin/a", "2", 8);
-	cr_expect(a != b && get(&t, "/usr/bin/a", "1", 9) == a);
+	cr_assert(a != b);
+	cr_expect(get(&t, "/usr/bin/a", "1", 9) == a);
 	cr_expect(file_table_at(&t, a)->pid == ENDED + 9);
 	/* The newest file is read first. */
 	read_next(&t, b, "y");
@@ -116,7 +117,8 @@ Test(file_table, a_file_of_one_user_is_not_that_of_another_one)
 	cr_assert(file_table_next(&t, 0) == his);
 	file_table_learn(&t, his, NULL, 0);
 	roots = get(&t, "/usr/bin/nightly", "id", 8);
-	cr_assert(roots != his && file_table_at(&t, roots)->pid == ENDED + 8);
+	cr_assert(roots != his);
+	cr_assert(file_table_at(&t, roots)->pid == ENDED + 8);
 	cr_expect(file_table_at(&t, roots)->uid == 0);
 	cr_expect(file_table_at(&t, his)->uid == 1000);
 	read_next(&t, roots, "id");
@@ -196,12 +198,15 @@ Test(file_table, files_with_one_build_id_share_their_table)
 	cr_expect(store.extents.used == 10);
 	file_table_resolve(&t, a, 0x1000, &m);
 	file_table_resolve(&t, b, 0x2000, &n);
-	cr_expect(m.pages == 4 && n.pages == 4 && m.table == n.table);
+	cr_assert(m.pages == 4);
+	cr_assert(n.pages == 4);
+	cr_expect(m.table == n.table);
 	cr_expect(m.bias == 0x7f0000001000 - 0x401000);
 	cr_expect(n.bias == 0x55000000f000 - 0x402000);
 	/* No segment is there. */
 	file_table_resolve(&t, a, 0x9000, &m);
-	cr_expect(!m.pages && !m.bias);
+	cr_assert(!m.pages);
+	cr_expect(!m.bias);
 	file_table_fini(&t);
 	table_store_fini(&store);
 }
@@ -282,7 +287,8 @@ Test(file_table, a_file_whose_table_found_no_room_is_read_again_when_sampled)
 	b = get_as(&t, "/b", "2", geteuid(), 8);
 	read_next(&t, b, "y");
 	file_table_resolve(&t, b, 0x1000, &m);
-	cr_expect(!m.pages && m.bias, "its mapping is known all the same");
+	cr_assert(!m.pages, "its mapping is known all the same");
+	cr_expect(m.bias, "its mapping is known all the same");
 	file_table_sampled(&t, b, self, FILE_RETRY_MS - 1);
 	cr_expect(file_table_next(&t, 0) == FILE_NONE, "a moment ago");
 	file_table_sampled(&t, a, 7, 20000);
@@ -301,7 +307,8 @@ Test(file_table, a_file_whose_table_found_no_room_is_read_again_when_sampled)
 			 &(struct elf_read){ .facts = facts_of("y"), .fd = -1 },
 			 20000);
 	file_table_resolve(&t, b, 0x1000, &m);
-	cr_expect(m.pages == 4 && file_table_next(&t, 0) == FILE_NONE);
+	cr_assert(m.pages == 4);
+	cr_expect(file_table_next(&t, 0) == FILE_NONE);
 	file_table_fini(&t);
 	table_store_fini(&store);
 }
@@ -320,11 +327,13 @@ Test(file_table, a_file_that_was_read_stays_open)
 	a = get(&t, "/a", "1", 7);
 	cr_assert(file_table_next(&t, 0) == a);
 	file_table_learn(&t, a, &read, 0);
-	cr_expect(read.fd == -1 && file_table_at(&t, a)->fd == fd);
+	cr_assert(read.fd == -1);
+	cr_expect(file_table_at(&t, a)->fd == fd);
 	cr_expect(t.open_count == 1);
 	file_table_count_begin(&t);
 	file_table_count_end(&t, 0);
-	cr_expect(fcntl(fd, F_GETFD) < 0 && !t.open_count);
+	cr_assert(fcntl(fd, F_GETFD) < 0);
+	cr_expect(!t.open_count);
 	file_table_fini(&t);
 	table_store_fini(&store);
 }
@@ -478,13 +487,16 @@ Test(file_table, a_program_that_runs_again_is_opened_and_not_read)
 	a = get(&t, "/a", "1", 7);
 	cr_expect(learn_next(&t, a, false, 0));
 	sweep_all(&t, 1000);
-	cr_expect(file_table_at(&t, a)->live && !t.open_count, "it is closed");
+	cr_assert(file_table_at(&t, a)->live, "it is closed");
+	cr_expect(!t.open_count, "it is closed");
 	cr_expect(!table_store_at(&store, 0)->users, "and its table may go");
-	cr_expect(get(&t, "/a", "1", 8) == a && !t.unused_count);
+	cr_assert(get(&t, "/a", "1", 8) == a);
+	cr_expect(!t.unused_count);
 	file_table_resolve(&t, a, 0x1000, &m);
 	cr_expect(m.pages == 4, "the table is there at once");
 	cr_expect(!learn_next(&t, a, true, 2000), "nothing is published");
-	cr_expect(t.open_count == 1 && file_table_next(&t, 2000) == FILE_NONE);
+	cr_assert(t.open_count == 1);
+	cr_expect(file_table_next(&t, 2000) == FILE_NONE);
 	/* It ended before it was opened. */
 	sweep_all(&t, 3000);
 	cr_expect(get(&t, "/a", "1", 9) == a);
@@ -499,7 +511,8 @@ Test(file_table, a_program_that_runs_again_is_opened_and_not_read)
 	sweep_all(&t, 40999 + FILE_UNUSED_MS);
 	cr_expect(file_table_at(&t, a)->live);
 	sweep_all(&t, 41000 + FILE_UNUSED_MS);
-	cr_expect(!file_table_at(&t, a)->live && !t.unused_count);
+	cr_assert(!file_table_at(&t, a)->live);
+	cr_expect(!t.unused_count);
 	file_table_fini(&t);
 	table_store_fini(&store);
 }

@@ -57,7 +57,8 @@ Test(frame_names, the_time_to_open_a_map_is_charged)
 	frame_names_init(&n, &o, &err);
 	frame_names_find(&n, w, &arena, &name);
 	cr_expect(!name.len);
-	cr_assert(n.budget.user_count == 2 && n.budget.users[1].uid == 54321);
+	cr_assert(n.budget.user_count == 2);
+	cr_assert(n.budget.users[1].uid == 54321);
 	cr_expect(n.budget.users[1].spent >=
 		  PROCESS_READER_TIMEOUT_MS * 1000000LL);
 	frame_names_fini(&n);
@@ -87,7 +88,9 @@ static bool is_named(uint64_t sampled_ns)
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
 	f = fopen(path, "w");
-	cr_assert(f && fprintf(f, "5000 100 compiled\n") > 0 && !fclose(f));
+	cr_assert(f);
+	cr_assert(fprintf(f, "5000 100 compiled\n") > 0);
+	cr_assert(!fclose(f));
 	*vec_add(&w->frames) = (struct window_frame){ .kind = FRAME_ANONYMOUS,
 						      .address = 0x5010 };
 	cr_assert(note_self(w, sampled_ns));

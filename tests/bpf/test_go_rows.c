@@ -40,8 +40,13 @@ static void expect_row(const struct unwind_table *t, size_t function,
 	struct unwind_row row =
 		unwind_table_find(t, CODE + go_image_start(function) + offset);
 
-	cr_expect(row.kind == kind && row.cfa == cfa && row.fp == fp,
-		  "%s + %u: kind %#x, cfa %d, fp %d",
+	cr_assert(row.kind == kind, "%s + %u: kind %#x, cfa %d, fp %d",
+		  go_image_functions[function].name, offset, row.kind, row.cfa,
+		  row.fp);
+	cr_assert(row.cfa == cfa, "%s + %u: kind %#x, cfa %d, fp %d",
+		  go_image_functions[function].name, offset, row.kind, row.cfa,
+		  row.fp);
+	cr_expect(row.fp == fp, "%s + %u: kind %#x, cfa %d, fp %d",
 		  go_image_functions[function].name, offset, row.kind, row.cfa,
 		  row.fp);
 }
@@ -51,7 +56,8 @@ Test(go_rows, begin_where_the_code_of_go_begins)
 	struct unwind_table t = table_of_program();
 
 	cr_expect(unwind_table_find(&t, CODE - 1).kind == UNWIND_NO_CODE);
-	cr_expect(t.rows.v[0].pc == CODE && t.rows.v[0].cfa == 1);
+	cr_assert(t.rows.v[0].pc == CODE);
+	cr_expect(t.rows.v[0].cfa == 1);
 	expect_row(&t, 0, 0, UNWIND_RSP, 1, 0);
 	expect_row(&t, 1, 0, UNWIND_RSP, 1, 0);
 	expect_row(&t, 1, GO_IMAGE_PUSH, UNWIND_POINTER, 0, 0);

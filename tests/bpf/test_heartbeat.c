@@ -83,9 +83,11 @@ Test(heartbeat, it_has_all_samples_and_the_account_of_the_kernel)
 	cr_assert(heartbeat_encode(w, WINDOW_CPU, PERIOD, &encoded));
 	cr_assert(!decoder_run(decoder, buf_bytes(&encoded), &p, &err), "%s",
 		  err.msg);
-	cr_expect(p->time_ns == 5000000000 && p->duration_ns == 10000000000 &&
-		  p->period == PERIOD);
-	cr_assert(p->types.count == 3 && p->samples.count == 5);
+	cr_assert(p->time_ns == 5000000000);
+	cr_assert(p->duration_ns == 10000000000);
+	cr_expect(p->period == PERIOD);
+	cr_assert(p->types.count == 3);
+	cr_assert(p->samples.count == 5);
 	cr_expect(check_str(pprof_str(p, p->types.v[1].type), "cpu"));
 	cr_expect(check_str(pprof_str(p, p->types.v[2].type), "kernel"));
 	check_state(p, 0, "kept", (int64_t[]){ 7, 7 * PERIOD, 0 });
@@ -96,7 +98,8 @@ Test(heartbeat, it_has_all_samples_and_the_account_of_the_kernel)
 	buf_reset(&encoded);
 	cr_assert(heartbeat_encode(w, WINDOW_OFF_CPU, 5, &encoded));
 	cr_assert(!decoder_run(decoder, buf_bytes(&encoded), &p, &err));
-	cr_assert(p->types.count == 2 && p->samples.count == 2);
+	cr_assert(p->types.count == 2);
+	cr_assert(p->samples.count == 2);
 	check_state(p, 0, "kept", (int64_t[]){ 200, 200LL * PERIOD });
 	/* Of 5 waits, one is sampled. */
 	check_state(p, 1, "lost", (int64_t[]){ 10, 0 });
@@ -116,12 +119,14 @@ Test(heartbeat, there_is_none_if_too_many_samples_are_lost)
 	cr_expect(heartbeat_encode(w, WINDOW_CPU, PERIOD, &out), "5 of 100");
 	buf_reset(&out);
 	w->account.lost[WINDOW_CPU] = 6;
-	cr_expect(!heartbeat_encode(w, WINDOW_CPU, PERIOD, &out) && !out.len);
+	cr_assert(!heartbeat_encode(w, WINDOW_CPU, PERIOD, &out));
+	cr_expect(!out.len);
 	/* Each kind is judged by its own samples. */
 	cr_expect(heartbeat_encode(w, WINDOW_OFF_CPU, 5, &out));
 	buf_reset(&out);
 	w->account.lost[WINDOW_OFF_CPU] = 3;
-	cr_expect(!heartbeat_encode(w, WINDOW_OFF_CPU, 5, &out) && !out.len);
+	cr_assert(!heartbeat_encode(w, WINDOW_OFF_CPU, 5, &out));
+	cr_expect(!out.len);
 	buf_fini(&out);
 	sample_window_free(w);
 }
@@ -132,9 +137,11 @@ Test(heartbeat, a_window_without_samples_has_one)
 	struct sample_window *w = sample_window_new(0);
 	struct buf out = { 0 };
 
-	cr_expect(!heartbeat_encode(w, WINDOW_CPU, PERIOD, &out) && !out.len);
+	cr_assert(!heartbeat_encode(w, WINDOW_CPU, PERIOD, &out));
+	cr_expect(!out.len);
 	w->account.is_sampled = true;
-	cr_expect(heartbeat_encode(w, WINDOW_CPU, PERIOD, &out) && out.len);
+	cr_assert(heartbeat_encode(w, WINDOW_CPU, PERIOD, &out));
+	cr_expect(out.len);
 	buf_fini(&out);
 	sample_window_free(w);
 }
@@ -154,7 +161,8 @@ static int take(void *ctx, struct labels *labels, int64_t ms,
 	struct buf text = { 0 };
 	int n = t->count++;
 
-	cr_assert(n < 8 && profile.len);
+	cr_assert(n < 8);
+	cr_assert(profile.len);
 	labels_text(labels, &text);
 	snprintf(t->names[n], sizeof(*t->names), "%s", buf_cstr(&text));
 	buf_fini(&text);
@@ -197,7 +205,8 @@ Test(heartbeat, it_comes_after_all_profiles_of_its_window)
 	};
 
 	write_windows(&t, node);
-	cr_assert(t.count == ARRAY_SIZE(want) && t.ms == 15000);
+	cr_assert(t.count == ARRAY_SIZE(want));
+	cr_assert(t.ms == 15000);
 	for (size_t i = 0; i < ARRAY_SIZE(want); i++)
 		cr_expect(!strcmp(t.names[i], want[i]), "%s", t.names[i]);
 	labels_unref(node);
@@ -216,7 +225,9 @@ Test(heartbeat, samples_of_profiles_that_were_not_stored_are_lost)
 	cr_assert(t.count == 6);
 	cr_expect(!strncmp(t.names[2], "process_off_cpu{", 16));
 	cr_expect(!strncmp(t.names[3], "node_off_cpu{", 13));
-	cr_expect(!strncmp(t.names[4], "node_cpu{", 9) && t.ms == 15000,
+	cr_assert(!strncmp(t.names[4], "node_cpu{", 9),
+		  "only the second window has a heartbeat of CPU time");
+	cr_expect(t.ms == 15000,
 		  "only the second window has a heartbeat of CPU time");
 	labels_unref(node);
 }
@@ -264,10 +275,11 @@ Test(heartbeat, the_kernel_tells_how_long_cpus_were_busy)
 	cr_assert(cpu_times_parse(
 		str_of("cpu  100 20 3 9999 50 4 5 60 70 0\ncpu0 1 2\n"), 100,
 		&t));
-	cr_expect(t.busy_ns == 132 * 10000000LL &&
-		  t.stolen_ns == 60 * 10000000LL);
+	cr_assert(t.busy_ns == 132 * 10000000LL);
+	cr_expect(t.stolen_ns == 60 * 10000000LL);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		cr_expect(!cpu_times_parse(str_of(bad[i]), 100, &t), "%s",
 			  bad[i]);
-	cr_expect(cpu_times_read(&t) && t.busy_ns > 0);
+	cr_assert(cpu_times_read(&t));
+	cr_expect(t.busy_ns > 0);
 }

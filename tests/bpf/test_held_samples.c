@@ -40,7 +40,8 @@ static uint32_t take(struct held_samples *h, size_t *at, uint64_t now)
 	if (!held_samples_take(h, at, waits, NULL, now, &s))
 		return 0;
 	pid = s.record->header.pid;
-	cr_expect(s.in.samples == pid && s.record->words[2] == 3);
+	cr_assert(s.in.samples == pid);
+	cr_expect(s.record->words[2] == 3);
 	mem_free(s.record);
 	return pid;
 }
@@ -51,16 +52,22 @@ Test(held_samples, wait_for_their_process_and_not_for_ever)
 	size_t at = 0;
 
 	read_now = 7;
-	cr_assert(add(&h, 7, 0) && add(&h, 8, 0) && add(&h, 7, 10) &&
-		  add(&h, 9, 10));
-	cr_expect(take(&h, &at, 20) == 8 && take(&h, &at, 20) == 9);
-	cr_expect(!take(&h, &at, 20) && h.list.count == 2);
+	cr_assert(add(&h, 7, 0));
+	cr_assert(add(&h, 8, 0));
+	cr_assert(add(&h, 7, 10));
+	cr_assert(add(&h, 9, 10));
+	cr_assert(take(&h, &at, 20) == 8);
+	cr_expect(take(&h, &at, 20) == 9);
+	cr_assert(!take(&h, &at, 20));
+	cr_expect(h.list.count == 2);
 	at = 0;
 	cr_expect(take(&h, &at, HELD_SAMPLES_MS) == 7);
-	cr_expect(!take(&h, &at, HELD_SAMPLES_MS) && h.list.count == 1);
+	cr_assert(!take(&h, &at, HELD_SAMPLES_MS));
+	cr_expect(h.list.count == 1);
 	read_now = 0;
 	at = 0;
-	cr_expect(take(&h, &at, 20) == 7 && !h.list.count);
+	cr_assert(take(&h, &at, 20) == 7);
+	cr_expect(!h.list.count);
 	held_samples_fini(&h);
 }
 
@@ -72,7 +79,8 @@ Test(held_samples, keep_a_window_open_that_has_ended)
 	read_now = 7;
 	cr_expect(!held_samples_before(&h, UINT64_MAX));
 	/* Their times are 150 and 110. */
-	cr_assert(add(&h, 8, 50) && add(&h, 7, 10));
+	cr_assert(add(&h, 8, 50));
+	cr_assert(add(&h, 7, 10));
 	cr_expect(held_samples_before(&h, 111));
 	cr_expect(!held_samples_before(&h, 110));
 	cr_expect(take(&h, &at, 60) == 8);
@@ -105,6 +113,7 @@ Test(held_samples, have_a_limit_for_each_process_and_user)
 	     i++)
 		cr_assert(add_of(&h, 1000, 100 + i, 0));
 	cr_expect(!add_of(&h, 1000, 8, 0));
-	cr_expect(add_of(&h, 1001, 8, 0) && add_of(&h, 0, 9, 0));
+	cr_assert(add_of(&h, 1001, 8, 0));
+	cr_expect(add_of(&h, 0, 9, 0));
 	held_samples_fini(&h);
 }

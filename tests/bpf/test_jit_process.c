@@ -59,8 +59,10 @@ static void make_file(const char *path, uid_t owner)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
 
-	cr_assert(fd >= 0 && write(fd, "0 1 secret\n", 11) == 11);
-	cr_assert(!fchown(fd, owner, owner) && !fchmod(fd, 0644));
+	cr_assert(fd >= 0);
+	cr_assert(write(fd, "0 1 secret\n", 11) == 11);
+	cr_assert(!fchown(fd, owner, owner));
+	cr_assert(!fchmod(fd, 0644));
 	close(fd);
 }
 
@@ -139,12 +141,14 @@ Test(jit_process, only_a_map_of_its_own_user_is_opened)
 	/* A link of its user to a file that its user could read. */
 	target = mem_printf("%s.target", c.map);
 	make_file(target, NOBODY);
-	cr_assert(!symlink(target, c.map) && !lchown(c.map, NOBODY, NOBODY));
+	cr_assert(!symlink(target, c.map));
+	cr_assert(!lchown(c.map, NOBODY, NOBODY));
 	cr_expect(!is_opened(&c, h), "a link");
 	(void)unlink(target);
 	mem_free(target);
 	cr_assert(!unlink(c.map));
-	cr_assert(!mkfifo(c.map, 0644) && !chown(c.map, NOBODY, NOBODY));
+	cr_assert(!mkfifo(c.map, 0644));
+	cr_assert(!chown(c.map, NOBODY, NOBODY));
 	cr_expect(!is_opened(&c, h), "a pipe, which nobody writes to");
 	compiler_end(&c);
 	file_helper_close(h);
@@ -163,12 +167,15 @@ Test(jit_process, a_map_of_a_process_that_began_later_is_not_opened)
 	int fd;
 
 	jit_process_read(&j, self, h);
-	cr_expect(j.start && j.map < 0 && jit_process_is(&sampled, &j));
+	cr_assert(j.start);
+	cr_assert(j.map < 0);
+	cr_expect(jit_process_is(&sampled, &j));
 	sampled.sampled_ns -= 60000000000;
 	cr_expect(!jit_process_is(&sampled, &j));
 	make_file(path, geteuid());
 	fd = jit_process_open(&j, h);
-	cr_expect(fd >= 0 && !close(fd));
+	cr_assert(fd >= 0);
+	cr_expect(!close(fd));
 	j.start--;
 	cr_expect(jit_process_open(&j, h) < 0);
 	cr_assert(!unlink(path));

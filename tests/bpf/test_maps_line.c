@@ -14,17 +14,24 @@ Test(maps_line, all_fields)
 	cr_assert(maps_line_parse(
 		str_of("7f3525f52000-7f35260a8000 r-xp 00026000 fe:01 1234567    /usr/lib/a b.so.6"),
 		&l));
-	cr_expect(l.start == 0x7f3525f52000 && l.end == 0x7f35260a8000);
-	cr_expect(l.executable && l.offset == 0x26000 && l.inode == 1234567);
-	cr_expect(l.major == 0xfe && l.minor == 1);
+	cr_assert(l.start == 0x7f3525f52000);
+	cr_expect(l.end == 0x7f35260a8000);
+	cr_assert(l.executable);
+	cr_assert(l.offset == 0x26000);
+	cr_expect(l.inode == 1234567);
+	cr_assert(l.major == 0xfe);
+	cr_expect(l.minor == 1);
 	cr_expect(check_str(l.path, "/usr/lib/a b.so.6"));
 	cr_assert(maps_line_parse(
 		str_of("00400000-00401000 rw-p 00000000 00:00 0 "), &l));
-	cr_expect(!l.executable && !l.inode && !l.path.len);
+	cr_assert(!l.executable);
+	cr_assert(!l.inode);
+	cr_expect(!l.path.len);
 	cr_assert(maps_line_parse(
 		str_of("ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]"),
 		&l));
-	cr_expect(l.start == 0xffffffffff600000 && l.executable);
+	cr_assert(l.start == 0xffffffffff600000);
+	cr_expect(l.executable);
 	cr_expect(check_str(l.path, "[vsyscall]"));
 	cr_assert(maps_line_parse(
 		str_of("10-20 r-xp 0 00:01 7 /tmp/x (deleted)"), &l));

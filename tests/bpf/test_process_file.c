@@ -38,7 +38,9 @@ static char *file_of(const struct tempdir *d, const char *name, mode_t mode)
 	char *path = mem_printf("%s/%s", d->path, name);
 	int fd = open(path, O_WRONLY | O_CREAT, 0600);
 
-	cr_assert(fd >= 0 && write(fd, "text", 4) == 4 && !fchmod(fd, mode));
+	cr_assert(fd >= 0);
+	cr_assert(write(fd, "text", 4) == 4);
+	cr_assert(!fchmod(fd, mode));
 	close(fd);
 	return path;
 }
@@ -63,7 +65,8 @@ Test(process_file, only_what_the_user_may_read_is_opened)
 
 	cr_assert(!chmod(d.path, 0755));
 	cr_expect(gets(open_file, &any));
-	cr_expect(!gets(closed, &any) && !gets(group, &any));
+	cr_assert(!gets(closed, &any));
+	cr_expect(!gets(group, &any));
 	cr_expect(
 		!gets(open_file, &(struct process_file_wish){ .owned = true }),
 		"it belongs to another user");
@@ -101,15 +104,20 @@ Test(process_file, links_devices_and_pseudo_files_are_never_opened)
 	CLEANUP(mem_freep) char *pipe = mem_printf("%s/pipe", d.path);
 
 	cr_assert(!chmod(d.path, 0755));
-	cr_assert(!symlink(real, link) && !symlink(d.path, sub));
+	cr_assert(!symlink(real, link));
+	cr_assert(!symlink(d.path, sub));
 	cr_assert(!mkfifo(pipe, 0666));
 	cr_expect(gets(real, &any));
 	cr_expect(!gets(link, &any), "a link to a file");
 	cr_expect(!gets(through, &any), "a link on the way");
-	cr_expect(!gets(pipe, &any) && !gets(d.path, &any));
-	cr_expect(!gets("/dev/null", &any) && !gets("/dev/zero", &any));
-	cr_expect(!gets("/proc/version", &any) && !gets("/proc/kmsg", &any));
-	cr_expect(!gets("relative", &any) && !gets("", &any));
+	cr_assert(!gets(pipe, &any));
+	cr_expect(!gets(d.path, &any));
+	cr_assert(!gets("/dev/null", &any));
+	cr_expect(!gets("/dev/zero", &any));
+	cr_assert(!gets("/proc/version", &any));
+	cr_expect(!gets("/proc/kmsg", &any));
+	cr_assert(!gets("relative", &any));
+	cr_expect(!gets("", &any));
 	tempdir_fini(&d);
 }
 
@@ -136,7 +144,8 @@ Test(process_file, files_with_an_access_control_list_are_for_their_owner)
 	else
 		cr_expect(!gets(path, &any));
 	fd = process_file_open((uint32_t)getpid(), path, &owner, &any);
-	cr_expect(fd >= 0 && !close(fd));
+	cr_assert(fd >= 0);
+	cr_expect(!close(fd));
 	tempdir_fini(&d);
 }
 
@@ -156,7 +165,8 @@ Test(process_file, the_root_of_a_process_with_another_user_is_not_entered)
 		tempdir_fini(&d);
 		return;
 	}
-	cr_assert(!chmod(d.path, 0755) && !pipe(ends));
+	cr_assert(!chmod(d.path, 0755));
+	cr_assert(!pipe(ends));
 	pid = fork();
 	if (!pid) {
 		char byte = 0;
@@ -169,9 +179,11 @@ Test(process_file, the_root_of_a_process_with_another_user_is_not_entered)
 	}
 	process_user_read(&u, (uint32_t)pid);
 	fd = process_file_open((uint32_t)pid, path, &u, &any);
-	cr_expect(fd >= 0 && !close(fd));
+	cr_assert(fd >= 0);
+	cr_expect(!close(fd));
 	fd = process_file_open_program((uint32_t)pid, &u, &any);
-	cr_expect(fd >= 0 && !close(fd));
+	cr_assert(fd >= 0);
+	cr_expect(!close(fd));
 	cr_assert(write(ends[1], "x", 1) == 1);
 	do {
 		process_user_fini(&now);
@@ -203,7 +215,8 @@ Test(process_file, files_of_a_process_in_a_chroot_are_opened)
 		tempdir_fini(&d);
 		return;
 	}
-	cr_assert(!chmod(d.path, 0755) && !pipe(ends));
+	cr_assert(!chmod(d.path, 0755));
+	cr_assert(!pipe(ends));
 	pid = fork();
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -216,7 +229,8 @@ Test(process_file, files_of_a_process_in_a_chroot_are_opened)
 	cr_assert(read(ends[0], &byte, 1) == 1);
 	process_user_read(&u, (uint32_t)pid);
 	fd = process_file_open((uint32_t)pid, "/file", &u, &any);
-	cr_expect(fd >= 0 && !close(fd));
+	cr_assert(fd >= 0);
+	cr_expect(!close(fd));
 	cr_expect(process_file_open((uint32_t)pid, path, &u, &any) < 0,
 		  "it is not there");
 	kill(pid, SIGKILL);
@@ -311,7 +325,8 @@ Test(process_file, what_a_user_may_have_mounted_is_not_entered)
 	CLEANUP(mem_freep) char *inside = mem_printf("%s/merged/file", d.path);
 	CLEANUP(mem_freep) char *file = NULL;
 
-	cr_assert(!mkdir(lower, 0755) && !mkdir(merged, 0755));
+	cr_assert(!mkdir(lower, 0755));
+	cr_assert(!mkdir(merged, 0755));
 	file = file_of(&d, "lower/file", 0644);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		pid_t pid = mounter_start(&cases[i].m, d.path);
@@ -325,7 +340,8 @@ Test(process_file, what_a_user_may_have_mounted_is_not_entered)
 		}
 		process_user_read(&u, (uint32_t)pid);
 		fd = process_file_open((uint32_t)pid, file, &u, &any);
-		cr_expect(fd >= 0 && !close(fd), "%zu", i);
+		cr_assert(fd >= 0, "%zu", i);
+		cr_expect(!close(fd), "%zu", i);
 		fd = process_file_open((uint32_t)pid, inside, &u, &any);
 		cr_expect((fd >= 0) == cases[i].allowed, "%zu", i);
 		if (fd >= 0)
@@ -345,7 +361,8 @@ Test(process_file, a_file_that_was_replaced_is_not_opened)
 	struct process_file_wish wish;
 	struct stat st;
 
-	cr_assert(!chmod(d.path, 0755) && !stat(path, &st));
+	cr_assert(!chmod(d.path, 0755));
+	cr_assert(!stat(path, &st));
 	file_inode_encode(&identity, major(st.st_dev), minor(st.st_dev),
 			  st.st_ino);
 	wish = (struct process_file_wish){ .inode = buf_bytes(&identity) };
@@ -372,7 +389,8 @@ Test(process_file, nobody_owns_no_file)
 	if (geteuid())
 		check_skip("another user needs root");
 	path = file_of(&d, "file", 0600);
-	cr_assert(!chmod(d.path, 0755) && !chown(path, 65534, 65534));
+	cr_assert(!chmod(d.path, 0755));
+	cr_assert(!chown(path, 65534, 65534));
 	process_user_init(&u);
 	cr_expect(process_file_open((uint32_t)getpid(), path, &u, &any) < 0);
 	/* Whoever it was may be in the group, or be the owner. */
@@ -382,7 +400,8 @@ Test(process_file, nobody_owns_no_file)
 	cr_expect(process_file_open((uint32_t)getpid(), path, &u, &any) < 0);
 	cr_assert(!chmod(path, 0444));
 	fd = process_file_open((uint32_t)getpid(), path, &u, &any);
-	cr_expect(fd >= 0 && !close(fd));
+	cr_assert(fd >= 0);
+	cr_expect(!close(fd));
 	process_user_fini(&u);
 	mem_free(path);
 	tempdir_fini(&d);
@@ -413,8 +432,9 @@ Test(process_file, root_without_capabilities_is_a_user)
 
 	if (geteuid())
 		check_skip("only root has another user's files");
-	cr_assert(!chown(strange, 7, 0) && !chmod(strange, 0604) &&
-		  !pipe(ends));
+	cr_assert(!chown(strange, 7, 0));
+	cr_assert(!chmod(strange, 0604));
+	cr_assert(!pipe(ends));
 	pid = fork();
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -427,14 +447,17 @@ Test(process_file, root_without_capabilities_is_a_user)
 	cr_assert(read(ends[0], &byte, 1) == 1);
 	process_user_read(&u, (uint32_t)getpid());
 	fd = process_file_open((uint32_t)getpid(), strange, &u, &any);
-	cr_expect(fd >= 0 && !close(fd), "by its capabilities");
+	cr_assert(fd >= 0, "by its capabilities");
+	cr_expect(!close(fd), "by its capabilities");
 	process_user_fini(&u);
 	process_user_read(&u, (uint32_t)pid);
-	cr_expect(!u.uid && !u.reads_all);
+	cr_assert(!u.uid);
+	cr_expect(!u.reads_all);
 	cr_expect(process_file_open((uint32_t)pid, strange, &u, &any) < 0,
 		  "its group lacks the right");
 	fd = process_file_open((uint32_t)pid, own, &u, &any);
-	cr_expect(fd >= 0 && !close(fd));
+	cr_assert(fd >= 0);
+	cr_expect(!close(fd));
 	process_user_fini(&u);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
@@ -447,9 +470,11 @@ Test(process_file, the_program_of_a_process_is_opened_for_its_user)
 	int fd;
 
 	process_user_read(&u, (uint32_t)getpid());
-	cr_expect(u.uid == geteuid() && u.groups.count >= 1);
+	cr_assert(u.uid == geteuid());
+	cr_expect(u.groups.count >= 1);
 	fd = process_file_open_program((uint32_t)getpid(), &u, &any);
-	cr_expect(fd >= 0 && !close(fd));
+	cr_assert(fd >= 0);
+	cr_expect(!close(fd));
 	process_user_fini(&u);
 	process_user_read(&u, 0x3fffffff);
 	cr_expect(u.uid == PROCESS_USER_NOBODY, "the process is gone");

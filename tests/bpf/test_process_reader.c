@@ -54,19 +54,24 @@ Test(process_reader, tells_of_executable_memory_alone)
 				       &err),
 		  "%s", err.msg);
 	cr_expect(check_str(t.name, "a reader"));
-	cr_expect(t.exe.len > 1 && t.exe.ptr[0] == '/');
-	cr_expect(t.cgroup.len && t.cmdline.len);
+	cr_assert(t.exe.len > 1);
+	cr_expect(t.exe.ptr[0] == '/');
+	cr_assert(t.cgroup.len);
+	cr_expect(t.cmdline.len);
 	lines = line_count(t.maps);
-	cr_expect(lines > 3 && lines < 200, "%zu", lines);
+	cr_assert(lines > 3, "%zu", lines);
+	cr_expect(lines < 200, "%zu", lines);
 	while (t.maps.len) {
 		line = str_cut(t.maps, '\n', &t.maps);
 		(void)str_cut(line, ' ', &line);
-		cr_expect(line.len > 2 && line.ptr[2] == 'x');
+		cr_assert(line.len > 2);
+		cr_expect(line.ptr[2] == 'x');
 	}
 	buf_reset(&answer);
 	cr_assert(!process_reader_read(h, (uint32_t)getpid(), false, &answer,
 				       &t, &err));
-	cr_expect(!t.maps.len && check_str(t.name, "a reader"));
+	cr_assert(!t.maps.len);
+	cr_expect(check_str(t.name, "a reader"));
 	cr_assert(!munmap(many, 4000 * page));
 	buf_fini(&answer);
 	file_helper_close(h);
@@ -98,7 +103,9 @@ Test(process_reader, files_are_handed_over)
 	process_user_read(&u, (uint32_t)getpid());
 	fd = process_reader_open(h, (uint32_t)getpid(), "/etc/passwd", &u,
 				 &any);
-	cr_assert(fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode));
+	cr_assert(fd >= 0);
+	cr_assert(!fstat(fd, &st));
+	cr_assert(S_ISREG(st.st_mode));
 	close(fd);
 	fd = process_reader_open(h, 0, "/etc/passwd", &u, &any);
 	cr_expect(fd >= 0);

@@ -132,7 +132,8 @@ Test(process_table, a_child_has_nothing_of_the_process_before)
 	report(SIDE_BAND_FORK, 7, 7, 9, 0);
 	cr_expect(!known[7], "its mappings will be overwritten");
 	process_table_publish(&table, 0);
-	cr_expect(kernel_finds(7, 0x20123) && !kernel_finds(7, 0x10123));
+	cr_assert(kernel_finds(7, 0x20123));
+	cr_expect(!kernel_finds(7, 0x10123));
 	end();
 }
 
@@ -150,13 +151,16 @@ Test(process_table, what_cannot_be_published_leads_to_no_table_that_is_gone)
 	read_file("/bin/a");
 	process_table_publish(&table, 0);
 	m = kernel_finds(7, 0x10123);
-	cr_assert(m && m->pages && kernel_finds(7, 0x20123)->pages);
+	cr_assert(m);
+	cr_assert(m->pages);
+	cr_assert(kernel_finds(7, 0x20123)->pages);
 	/* The table of /bin/a is withdrawn. */
 	store.tables.v[file_table_at(&files, 0)->table].pages = 0;
 	process_table_file_changed(&table, 0);
 	process_table_publish(&table, 1);
 	cr_expect(table.crowded_out == 1);
-	cr_expect(kernel_finds(7, 0x10123) == m && !m->pages);
+	cr_assert(kernel_finds(7, 0x10123) == m);
+	cr_expect(!m->pages);
 	cr_expect(kernel_finds(7, 0x20123)->pages, "the other one is there");
 	end();
 }
@@ -171,7 +175,8 @@ Test(process_table, processes_that_wait_to_be_read_for_long_give_way)
 		cr_assert(process_table_may_scan(&table, pid, now));
 	now += PROCESS_ASKED_MS - 1;
 	cr_expect(!process_table_may_scan(&table, PROCESS_TABLE_MAX + 1, now));
-	cr_expect(table.refused == 1 && !table.evicted);
+	cr_assert(table.refused == 1);
+	cr_expect(!table.evicted);
 	now++;
 	cr_expect(process_table_may_scan(&table, PROCESS_TABLE_MAX + 1, now));
 	cr_expect(table.evicted == 1);
@@ -198,8 +203,10 @@ Test(process_table, mappings_are_published_with_their_tables)
 	process_table_publish(&table, 0);
 	m = kernel_finds(7, 0x10123);
 	cr_assert(m);
-	cr_expect(m->pages == 1 && m->bias == 0x10000);
-	cr_expect(!kernel_finds(7, 0x11000) && !kernel_finds(7, 0x4fff));
+	cr_assert(m->pages == 1);
+	cr_expect(m->bias == 0x10000);
+	cr_assert(!kernel_finds(7, 0x11000));
+	cr_expect(!kernel_finds(7, 0x4fff));
 	end();
 }
 
@@ -211,7 +218,8 @@ Test(process_table, another_program_has_other_mappings)
 	report(SIDE_BAND_EXEC, 7, 7, 0, 0);
 	report_map(7, 0x20000, 0x1000, "/bin/b");
 	process_table_publish(&table, 0);
-	cr_expect(!kernel_finds(7, 0x10000) && kernel_finds(7, 0x20000));
+	cr_assert(!kernel_finds(7, 0x10000));
+	cr_expect(kernel_finds(7, 0x20000));
 	cr_expect(
 		check_str(str_of(process_table_find(&table, 7)->name), "name"));
 	end();
@@ -227,7 +235,8 @@ Test(process_table, a_child_shares_what_its_parent_has)
 	process_table_publish(&table, 0);
 	used = table.extents.used;
 	report(SIDE_BAND_FORK, 8, 8, 7, 0);
-	cr_expect(kernel_finds(8, 0x10000) && table.extents.used == used);
+	cr_assert(kernel_finds(8, 0x10000));
+	cr_expect(table.extents.used == used);
 	/* A thread is no child. */
 	report(SIDE_BAND_FORK, 7, 9, 7, 0);
 	cr_expect(!process_table_find(&table, 9));
@@ -235,10 +244,12 @@ Test(process_table, a_child_shares_what_its_parent_has)
 	report(SIDE_BAND_EXIT, 7, 7, 0, 0);
 	report_map(10, 0x30000, 0x1000, "/bin/c");
 	process_table_publish(&table, 10000);
-	cr_expect(!known[7] && kernel_finds(8, 0x10000));
+	cr_assert(!known[7]);
+	cr_expect(kernel_finds(8, 0x10000));
 	report_map(8, 0x40000, 0x1000, "/bin/d");
 	process_table_publish(&table, 10000);
-	cr_expect(kernel_finds(8, 0x10000) && kernel_finds(8, 0x40000));
+	cr_assert(kernel_finds(8, 0x10000));
+	cr_expect(kernel_finds(8, 0x40000));
 	cr_expect(!kernel_finds(10, 0x40000));
 	end();
 }
@@ -254,7 +265,8 @@ Test(process_table, a_process_is_ignored_until_it_runs_another_program)
 	process_table_publish(&table, 0);
 	cr_expect(published[7].flags == SAMPLER_PROCESS_IGNORED);
 	report(SIDE_BAND_FORK, 8, 8, 7, 0);
-	cr_expect(known[8] && !published[8].flags);
+	cr_assert(known[8]);
+	cr_expect(!published[8].flags);
 	report(SIDE_BAND_EXEC, 7, 7, 0, 0);
 	process_table_publish(&table, 0);
 	cr_expect(!published[7].flags);
@@ -274,7 +286,8 @@ Test(process_table, a_process_that_is_grouped_again_is_sampled_again)
 	p = &table.processes.v[0];
 	cr_assert(p->pid == 7);
 	process_table_regroup(&table, p);
-	cr_expect(p->group == PROCESS_NO_GROUP && p->old_group == 3);
+	cr_assert(p->group == PROCESS_NO_GROUP);
+	cr_expect(p->old_group == 3);
 	process_table_publish(&table, 0);
 	cr_expect(!published[7].flags);
 	end();
@@ -303,7 +316,8 @@ Test(process_table, a_child_of_an_unpublished_parent_is_published_later)
 	report(SIDE_BAND_FORK, 8, 8, 7, 0);
 	cr_expect(!known[8]);
 	process_table_publish(&table, 0);
-	cr_expect(kernel_finds(7, 0x10000) && kernel_finds(8, 0x10000));
+	cr_assert(kernel_finds(7, 0x10000));
+	cr_expect(kernel_finds(8, 0x10000));
 	end();
 }
 
@@ -349,7 +363,8 @@ Test(process_table, the_number_of_an_ended_process_is_used_again)
 	report(SIDE_BAND_EXIT, 7, 7, 0, 0);
 	report_map(7, 0x20000, 0x1000, "/bin/b");
 	process_table_publish(&table, 0);
-	cr_expect(!kernel_finds(7, 0x10000) && kernel_finds(7, 0x20000));
+	cr_assert(!kernel_finds(7, 0x10000));
+	cr_expect(kernel_finds(7, 0x20000));
 	cr_expect(!process_table_find(&table, 7)->ended);
 	end();
 }
@@ -378,10 +393,12 @@ Test(process_table, what_is_reported_after_a_text_was_read_stays)
 	process_table_report(&table, &r, 5000);
 	scan(7, text, 4 * SECOND);
 	process_table_publish(&table, 0);
-	cr_expect(kernel_finds(7, 0x20000) && kernel_finds(7, 0x30000));
+	cr_assert(kernel_finds(7, 0x20000));
+	cr_expect(kernel_finds(7, 0x30000));
 	scan(7, text, 6 * SECOND);
 	process_table_publish(&table, 0);
-	cr_expect(kernel_finds(7, 0x20000) && !kernel_finds(7, 0x30000));
+	cr_assert(kernel_finds(7, 0x20000));
+	cr_expect(!kernel_finds(7, 0x30000));
 	/* The text of another program, or of a process that has ended. */
 	r.time = 8 * SECOND;
 	r.kind = SIDE_BAND_EXEC;
@@ -407,9 +424,12 @@ Test(process_table, a_scan_replaces_everything)
 	     "50000-51000 r-xp 00000000 00:00 0 [vdso]\n",
 	     SECOND);
 	process_table_publish(&table, 0);
-	cr_expect(!kernel_finds(7, 0x10000) && kernel_finds(7, 0x20000));
-	cr_expect(!kernel_finds(7, 0x30000) && kernel_finds(7, 0x40000));
-	cr_expect(kernel_finds(7, 0x50000) && published[7].count == 3);
+	cr_assert(!kernel_finds(7, 0x10000));
+	cr_expect(kernel_finds(7, 0x20000));
+	cr_assert(!kernel_finds(7, 0x30000));
+	cr_expect(kernel_finds(7, 0x40000));
+	cr_assert(kernel_finds(7, 0x50000));
+	cr_expect(published[7].count == 3);
 	end();
 }
 
@@ -423,7 +443,8 @@ Test(process_table, mappings_without_room_are_counted)
 	cr_expect(published[7].count == MAPPINGS);
 	report_map(8, 0x10000, 0x1000, "/bin/a");
 	process_table_publish(&table, 0);
-	cr_expect(!known[8] && table.crowded_out == 1);
+	cr_assert(!known[8]);
+	cr_expect(table.crowded_out == 1);
 	report(SIDE_BAND_EXIT, 7, 7, 0, 0);
 	process_table_publish(&table, PROCESS_LINGER_MS);
 	process_table_sweep(&table, NULL, 0,
@@ -456,7 +477,8 @@ Test(process_table, a_storm_of_forks_takes_bounded_memory)
 			process_table_sweep(&table, NULL, 0, now);
 	}
 	process_table_publish(&table, now + PROCESS_KEPT_MS);
-	cr_expect(table.by_pid.count == 1 && !table.refused);
+	cr_assert(table.by_pid.count == 1);
+	cr_expect(!table.refused);
 	cr_expect(table.processes.count <= 100);
 	cr_expect(table.publications.count < MAPPINGS);
 	cr_expect(kernel_finds(1, 0x10000));
@@ -486,10 +508,14 @@ Test(process_table, idle_processes_give_way_to_new_ones)
 	}
 	process_table_publish(&table, 0);
 	cr_expect(table.by_pid.count == PROCESS_TABLE_MAX);
-	cr_expect(table.evicted == 1500 && !table.refused);
-	cr_expect(process_table_find(&table, 1) && known[1]);
-	cr_expect(process_table_find(&table, 777) && known[777]);
-	cr_expect(!process_table_find(&table, 2) && !known[2]);
+	cr_assert(table.evicted == 1500);
+	cr_expect(!table.refused);
+	cr_assert(process_table_find(&table, 1));
+	cr_expect(known[1]);
+	cr_assert(process_table_find(&table, 777));
+	cr_expect(known[777]);
+	cr_assert(!process_table_find(&table, 2));
+	cr_expect(!known[2]);
 	/* It is read again with its next sample. */
 	cr_expect(process_table_may_scan(&table, 2, 0));
 	scan(2, "20000-21000 r-xp 00000000 fe:01 77 /bin/b\n", SECOND);
@@ -511,13 +537,14 @@ Test(process_table, processes_that_are_all_sampled_give_way_after_a_while)
 	for (uint32_t i = 1; i <= turns; i++)
 		report(SIDE_BAND_NAME, PROCESS_TABLE_MAX + i,
 		       PROCESS_TABLE_MAX + i, 0, 0);
-	cr_expect(table.refused == turns && !table.evicted);
+	cr_assert(table.refused == turns);
+	cr_expect(!table.evicted);
 	report(SIDE_BAND_NAME, PROCESS_TABLE_MAX + 1, PROCESS_TABLE_MAX + 1, 0,
 	       0);
 	cr_expect(process_table_find(&table, PROCESS_TABLE_MAX + 1));
 	/* The one whose samples the user asked for stays. */
-	cr_expect(process_table_find(&table, 1) &&
-		  !process_table_find(&table, 2));
+	cr_assert(process_table_find(&table, 1));
+	cr_expect(!process_table_find(&table, 2));
 	end();
 }
 
@@ -532,7 +559,8 @@ Test(process_table, a_process_with_many_mappings_gives_way_although_sampled)
 	report(SIDE_BAND_NAME, PROCESS_TABLE_MAX + 1, PROCESS_TABLE_MAX + 1, 0,
 	       0);
 	cr_expect(process_table_find(&table, PROCESS_TABLE_MAX + 1));
-	cr_expect(!process_table_find(&table, 500) && table.evicted == 1);
+	cr_assert(!process_table_find(&table, 500));
+	cr_expect(table.evicted == 1);
 	end();
 }
 
@@ -545,13 +573,15 @@ Test(process_table, children_share_the_ranges_of_their_parent)
 	for (uint32_t pid = 2; pid <= PROCESS_TABLE_MAX; pid++)
 		report(SIDE_BAND_FORK, pid, pid, 1, 0);
 	cr_expect(table.pool.ranges <= 2 * ADDRESS_RANGES_MAX);
-	cr_expect(!table.evicted && !table.refused);
+	cr_assert(!table.evicted);
+	cr_expect(!table.refused);
 	/* They change one after the other. */
 	for (uint32_t pid = 2; pid <= 1000; pid++)
 		report_map(pid, 0x1000, 0x1000, "/bin/b");
 	cr_expect(table.pool.ranges <=
 		  ADDRESS_POOL_MAX + 2 * ADDRESS_RANGES_MAX);
-	cr_expect(table.evicted && !table.crowded_out);
+	cr_assert(table.evicted);
+	cr_expect(!table.crowded_out);
 	end();
 	cr_expect(!table.pool.ranges);
 }
@@ -567,13 +597,17 @@ Test(process_table, mappings_of_idle_processes_give_way)
 	process_table_publish(&table, 0);
 	process_table_sweep(&table, NULL, 0, 100);
 	process_table_publish(&table, 100);
-	cr_expect(known[7] && !known[8] && !table.evicted);
+	cr_assert(known[7]);
+	cr_assert(!known[8]);
+	cr_expect(!table.evicted);
 	process_table_sampled(&table, 8);
 	process_table_publish(&table, 100);
-	cr_expect(!process_table_find(&table, 7) && !known[7]);
+	cr_assert(!process_table_find(&table, 7));
+	cr_expect(!known[7]);
 	cr_expect(!known[8], "a walk may still read what was freed");
 	process_table_sampled(&table, 8);
 	process_table_publish(&table, 100 + EXTENTS_DELAY_MS);
-	cr_expect(kernel_finds(8, 0x10000) && table.evicted == 1);
+	cr_assert(kernel_finds(8, 0x10000));
+	cr_expect(table.evicted == 1);
 	end();
 }

@@ -60,10 +60,13 @@ Test(sample_window, equal_samples_are_added_up)
 	add_sample(w, a, 8, stack, 3);
 	add_sample(w, b, 7, stack, 3);
 	add_sample(w, a, 7, stack + 1, 2);
-	cr_expect(w->series.count == 2 && w->frames.count == 3);
-	cr_expect(w->stacks.count == 2 && w->stack_frames.count == 5);
+	cr_assert(w->series.count == 2);
+	cr_expect(w->frames.count == 3);
+	cr_assert(w->stacks.count == 2);
+	cr_expect(w->stack_frames.count == 5);
 	cr_assert(w->samples.count == 4);
-	cr_expect(w->samples.v[0].count == 2 && w->samples.v[3].count == 1);
+	cr_assert(w->samples.v[0].count == 2);
+	cr_expect(w->samples.v[3].count == 1);
 	sample_window_free(w);
 	labels_unref(a);
 	labels_unref(a2);
@@ -83,12 +86,17 @@ Test(sample_window, processes_with_one_pid_are_told_apart)
 	struct sample_window *w = sample_window_new(0);
 	bool is_new;
 
-	cr_expect(note_process(w, 0, 1000, &is_new) == 0 && is_new);
-	cr_expect(note_process(w, 900, 1100, &is_new) == 0 && !is_new);
-	cr_expect(note_process(w, 2000, 2100, &is_new) == 1 && is_new);
-	cr_expect(note_process(w, 2000, 2200, &is_new) == 1 && !is_new);
+	cr_assert(note_process(w, 0, 1000, &is_new) == 0);
+	cr_expect(is_new);
+	cr_assert(note_process(w, 900, 1100, &is_new) == 0);
+	cr_expect(!is_new);
+	cr_assert(note_process(w, 2000, 2100, &is_new) == 1);
+	cr_expect(is_new);
+	cr_assert(note_process(w, 2000, 2200, &is_new) == 1);
+	cr_expect(!is_new);
 	/* Samples that come late add no process each. */
-	cr_expect(note_process(w, 3000, 2300, &is_new) == 1 && !is_new);
+	cr_assert(note_process(w, 3000, 2300, &is_new) == 1);
+	cr_expect(!is_new);
 	cr_expect(w->processes.count == 2);
 	sample_window_free(w);
 }
@@ -108,8 +116,10 @@ Test(sample_window, the_map_of_a_process_stays_that_of_its_samples)
 	cr_expect(!w->processes.v[0].is_read, "it began after the sample");
 	j.start = 1;
 	sample_window_take_process(w, &j);
-	cr_expect(w->processes.v[0].is_read && w->processes.v[0].own == 7);
-	cr_expect(w->processes.v[0].sampled_ns && !j.pid);
+	cr_assert(w->processes.v[0].is_read);
+	cr_expect(w->processes.v[0].own == 7);
+	cr_assert(w->processes.v[0].sampled_ns);
+	cr_expect(!j.pid);
 	sample_window_free(w);
 }
 
@@ -129,14 +139,19 @@ Test(sample_window, samples_are_taken_in_the_order_of_their_times)
 	sample_queue_sort(&q);
 	cr_expect(!sample_queue_take(&q, 10));
 	got = sample_queue_take(&q, 20);
-	cr_assert(got && got->words[0] == 1 && got->words[1] == 101);
+	cr_assert(got);
+	cr_assert(got->words[0] == 1);
+	cr_assert(got->words[1] == 101);
 	cr_expect(!sample_queue_take(&q, 20));
 	got = sample_queue_take(&q, UINT64_MAX);
-	cr_assert(got && got->words[0] == 2);
+	cr_assert(got);
+	cr_assert(got->words[0] == 2);
 	got = sample_queue_take(&q, UINT64_MAX);
-	cr_assert(got && got->words[0] == 3);
+	cr_assert(got);
+	cr_assert(got->words[0] == 3);
 	got = sample_queue_take(&q, UINT64_MAX);
-	cr_assert(got && got->words[0] == 0);
+	cr_assert(got);
+	cr_assert(got->words[0] == 0);
 	cr_expect(!sample_queue_take(&q, UINT64_MAX));
 	sample_queue_reset(&q);
 	cr_expect(!sample_queue_take(&q, UINT64_MAX));
@@ -180,7 +195,8 @@ static void add_file(struct file_table *files)
 	uint32_t n =
 		file_table_get(files, str_of("/bin/a"), &identity, &asker, 7);
 
-	cr_assert(n == 0 && file_table_next(files, 0) == 0);
+	cr_assert(n == 0);
+	cr_assert(file_table_next(files, 0) == 0);
 	file_table_learn(files, 0, &read, 0);
 }
 
@@ -227,10 +243,13 @@ Test(sample_window, profiles_have_files_lines_and_labels)
 					&encoded));
 	cr_assert(!decoder_run(decoder, buf_bytes(&encoded), &p, &err), "%s",
 		  err.msg);
-	cr_assert(p->samples.count == 1 && p->locations.count == 4);
-	cr_expect(p->values.v[0] == 1 && p->values.v[1] == 10000000);
-	cr_expect(p->period == 10000000 && p->duration_ns == 10000000000 &&
-		  p->time_ns == 1000000000);
+	cr_assert(p->samples.count == 1);
+	cr_assert(p->locations.count == 4);
+	cr_assert(p->values.v[0] == 1);
+	cr_expect(p->values.v[1] == 10000000);
+	cr_assert(p->period == 10000000);
+	cr_assert(p->duration_ns == 10000000000);
+	cr_expect(p->time_ns == 1000000000);
 	cr_expect(check_str(pprof_str(p, p->types.v[1].type), "cpu"));
 	/* Positions in the file become addresses in the file. */
 	cr_expect(p->locations.v[1].address == 0x401234);
@@ -238,12 +257,12 @@ Test(sample_window, profiles_have_files_lines_and_labels)
 	cr_assert(p->mappings.count == 2);
 	cr_expect(check_str(pprof_str(p, p->mappings.v[0].file), "/bin/a"));
 	cr_expect(check_str(pprof_str(p, p->mappings.v[0].build_id), "ab01"));
-	cr_expect(p->mappings.v[0].start == 0x401000 &&
-		  p->mappings.v[0].has_lines);
-	cr_expect(p->locations.v[2].mapping == PPROF_NONE &&
-		  p->locations.v[2].lines.count == 0);
-	cr_expect(p->locations.v[3].address == 0 &&
-		  p->locations.v[3].lines.count == 1);
+	cr_assert(p->mappings.v[0].start == 0x401000);
+	cr_expect(p->mappings.v[0].has_lines);
+	cr_assert(p->locations.v[2].mapping == PPROF_NONE);
+	cr_expect(p->locations.v[2].lines.count == 0);
+	cr_assert(p->locations.v[3].address == 0);
+	cr_expect(p->locations.v[3].lines.count == 1);
 	cr_assert(p->labels.count == 2);
 	cr_expect(check_str(pprof_str(p, p->labels.v[0].str), "worker"));
 	cr_expect(p->labels.v[1].num == 7);
@@ -437,8 +456,10 @@ Test(sample_window, waits_have_a_profile_of_their_own)
 	cr_assert(window_profile_encode(w, 0, WINDOW_OFF_CPU, names, 10,
 					&encoded));
 	cr_assert(!decoder_run(decoder, buf_bytes(&encoded), &p, NULL));
-	cr_assert(p->samples.count == 1 && p->locations.count == 3);
-	cr_expect(p->values.v[0] == 10 && p->values.v[1] == 2500);
+	cr_assert(p->samples.count == 1);
+	cr_assert(p->locations.count == 3);
+	cr_assert(p->values.v[0] == 10);
+	cr_expect(p->values.v[1] == 2500);
 	cr_expect(check_str(pprof_str(p, p->types.v[1].type), "wallclock"));
 	cr_expect(check_str(pprof_str(p, p->period_type.type), "samples"));
 	cr_expect(p->period == 10);
@@ -471,8 +492,8 @@ Test(sample_window, facts_of_files_may_come_later)
 	cr_expect(!window_file_address(&w->files.v[0], 0x1234, &address));
 	add_file(&files);
 	sample_window_refresh(w, &files);
-	cr_expect(window_file_address(&w->files.v[0], 0x1234, &address) &&
-		  address == 0x401234);
+	cr_assert(window_file_address(&w->files.v[0], 0x1234, &address));
+	cr_expect(address == 0x401234);
 	cr_expect(!window_file_address(&w->files.v[0], 0x2000, &address));
 	sample_window_free(w);
 	file_table_fini(&files);

@@ -337,15 +337,19 @@ static void wait_check(void *ctx, const struct sample_record *r)
 		return;
 	if (h->kind == SAMPLE_WAITS) {
 		sample_check(&w->child, r);
-		cr_expect(h->kernel && !h->since);
+		cr_assert(h->kernel);
+		cr_expect(!h->since);
 		w->began = h->time;
 		return;
 	}
-	cr_expect(h->kind == SAMPLE_RESUMES && h->tid == expected->tid);
-	cr_expect(!h->kernel && !h->user);
+	cr_assert(h->kind == SAMPLE_RESUMES);
+	cr_expect(h->tid == expected->tid);
+	cr_assert(!h->kernel);
+	cr_expect(!h->user);
 	if (!w->began)
 		return;
-	cr_expect(h->since == w->began && h->time >= h->since);
+	cr_assert(h->since == w->began);
+	cr_expect(h->time >= h->since);
 	w->ended++;
 	w->short_ones += h->time - h->since < SLEEP_NS;
 	w->began = 0;

@@ -37,15 +37,20 @@ Test(scan_queue, reads_what_is_asked_for)
 	for (int i = 0; i < 3; i++) {
 		struct scan_result r = take(q);
 
-		cr_assert(r.good && r.pid == self && r.read_ns);
+		cr_assert(r.good);
+		cr_assert(r.pid == self);
+		cr_assert(r.read_ns);
 		cr_expect(!seen[r.kind]);
 		seen[r.kind] = true;
-		if (r.kind == SCAN_JIT)
-			cr_expect(r.jit.is_read && r.jit.own == self &&
-				  r.jit.user.uid == getuid());
-		else
-			cr_expect(r.text.name.len && r.text.exe.len &&
-				  !r.text.maps.len == (r.kind == SCAN_FACTS));
+		if (r.kind == SCAN_JIT) {
+			cr_assert(r.jit.is_read);
+			cr_assert(r.jit.own == self);
+			cr_expect(r.jit.user.uid == getuid());
+		} else {
+			cr_assert(r.text.name.len);
+			cr_assert(r.text.exe.len);
+			cr_expect(!r.text.maps.len == (r.kind == SCAN_FACTS));
+		}
 		scan_result_fini(&r);
 	}
 	while (!scan_queue_is_idle(q))

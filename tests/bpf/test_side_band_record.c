@@ -87,19 +87,27 @@ Test(side_band, mappings)
 	struct buf b = record_of(PERF_RECORD_MMAP2, 0, &body);
 	struct side_band_record r = parse(&b);
 
-	cr_expect(r.kind == SIDE_BAND_MAP && r.pid == 7 && r.tid == 8);
-	cr_expect(r.start == 0x7f0000001000 && r.end == 0x7f0000003000);
+	cr_assert(r.kind == SIDE_BAND_MAP);
+	cr_assert(r.pid == 7);
+	cr_expect(r.tid == 8);
+	cr_assert(r.start == 0x7f0000001000);
+	cr_expect(r.end == 0x7f0000003000);
 	cr_expect(r.offset == 0x3000);
-	cr_expect(r.major == 0xfe && r.minor == 1 && r.inode == 1234);
+	cr_assert(r.major == 0xfe);
+	cr_assert(r.minor == 1);
+	cr_expect(r.inode == 1234);
 	cr_expect(!r.build_id.len);
 	cr_expect(check_str(r.text, "/usr/lib/x.so"));
 	buf_fini(&b);
 	body = map_body(PROT_READ | PROT_EXEC, true);
 	b = record_of(PERF_RECORD_MMAP2, PERF_RECORD_MISC_MMAP_BUILD_ID, &body);
 	r = parse(&b);
-	cr_expect(r.kind == SIDE_BAND_MAP && r.build_id.len == 20);
-	cr_expect(r.build_id.ptr[0] == 1 && r.build_id.ptr[19] == 20);
-	cr_expect(!r.inode && check_str(r.text, "/usr/lib/x.so"));
+	cr_assert(r.kind == SIDE_BAND_MAP);
+	cr_expect(r.build_id.len == 20);
+	cr_assert(r.build_id.ptr[0] == 1);
+	cr_expect(r.build_id.ptr[19] == 20);
+	cr_assert(!r.inode);
+	cr_expect(check_str(r.text, "/usr/lib/x.so"));
 	buf_fini(&b);
 	/* Data is of no interest. */
 	body = map_body(PROT_READ, false);
@@ -138,7 +146,9 @@ Test(side_band, names_and_programs)
 	buf_add(&body, "worker\0\0", 8);
 	b = record_of(PERF_RECORD_COMM, 0, &body);
 	r = parse(&b);
-	cr_expect(r.kind == SIDE_BAND_NAME && r.pid == 7 && r.tid == 8);
+	cr_assert(r.kind == SIDE_BAND_NAME);
+	cr_assert(r.pid == 7);
+	cr_expect(r.tid == 8);
 	cr_expect(check_str(r.text, "worker"));
 	b.ptr[5] = PERF_RECORD_MISC_COMM_EXEC >> 8;
 	cr_expect(parse(&b).kind == SIDE_BAND_EXEC);
@@ -157,7 +167,9 @@ Test(side_band, tasks_and_losses)
 	b = record_of(PERF_RECORD_FORK, 0, &body);
 	r = parse(&b);
 	cr_expect(r.kind == SIDE_BAND_FORK);
-	cr_expect(r.pid == 1 && r.parent == 2 && r.tid == 3);
+	cr_assert(r.pid == 1);
+	cr_assert(r.parent == 2);
+	cr_expect(r.tid == 3);
 	b.ptr[0] = PERF_RECORD_EXIT;
 	cr_expect(parse(&b).kind == SIDE_BAND_EXIT);
 	buf_fini(&b);
@@ -165,7 +177,8 @@ Test(side_band, tasks_and_losses)
 	add64(&body, 1000);
 	b = record_of(PERF_RECORD_LOST, 0, &body);
 	r = parse(&b);
-	cr_expect(r.kind == SIDE_BAND_LOST && r.lost == 1000);
+	cr_assert(r.kind == SIDE_BAND_LOST);
+	cr_expect(r.lost == 1000);
 	b.ptr[0] = 200;
 	cr_expect(parse(&b).kind == SIDE_BAND_OTHER);
 	b.ptr[6] = 7; /* shorter than its header */

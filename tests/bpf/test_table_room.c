@@ -19,20 +19,24 @@ Test(table_room, free_ends_and_gaps_count)
 	size_t first;
 	size_t end;
 
-	cr_expect(table_room_find(&r, 100, &first, &end) && first == end);
+	cr_assert(table_room_find(&r, 100, &first, &end));
+	cr_expect(first == end);
 	cr_expect(!table_room_find(&r, 101, &first, &end));
 	add_part(&r, 60, 10, 5, true);
 	add_part(&r, 20, 10, 7, true);
 	/* Free already: between them, and behind the last one. */
-	cr_expect(table_room_find(&r, 30, &first, &end) && first == end);
+	cr_assert(table_room_find(&r, 30, &first, &end));
+	cr_expect(first == end);
 	cr_expect(table_room_find(&r, 31, &first, &end));
-	cr_expect(first == 1 && end == 2,
-		  "30 to 100, for the one at 60 is older");
+	cr_assert(first == 1, "30 to 100, for the one at 60 is older");
+	cr_expect(end == 2, "30 to 100, for the one at 60 is older");
 	cr_expect(table_room_find(&r, 71, &first, &end));
-	cr_expect(first == 0 && end == 2);
+	cr_assert(first == 0);
+	cr_expect(end == 2);
 	cr_expect(table_room_find(&r, 100, &first, &end));
 	r.parts.v[0].may_go = false;
-	cr_expect(table_room_find(&r, 70, &first, &end) && first == 1);
+	cr_assert(table_room_find(&r, 70, &first, &end));
+	cr_expect(first == 1);
 	cr_expect(!table_room_find(&r, 71, &first, &end));
 	table_room_fini(&r);
 }

@@ -73,7 +73,8 @@ Test(table_store, tables_are_shared)
 	cr_expect(find_table(&s, "a") == TABLE_STORE_NONE);
 	a = add_table(&s, "a", 40, 0);
 	cr_expect(find_table(&s, "a") == a);
-	cr_expect(s.extents.used == 40 && has_entries(&s, a, 'a', 40));
+	cr_assert(s.extents.used == 40);
+	cr_expect(has_entries(&s, a, 'a', 40));
 	/* A file without entries is known, too, and is not read again. */
 	cr_expect(add_table(&s, "empty", 0, 0) == find_table(&s, "empty"));
 	cr_expect(!s.crowded_out);
@@ -92,13 +93,16 @@ Test(table_store, unused_tables_stay_until_their_room_is_needed)
 	b = add_table(&s, "b", 40, 0);
 	table_store_drop(&s, a, 1000);
 	table_store_drop(&s, b, 2000);
-	cr_expect(find_table(&s, "a") == a && has_entries(&s, a, 'a', 40));
+	cr_assert(find_table(&s, "a") == a);
+	cr_expect(has_entries(&s, a, 'a', 40));
 	table_store_drop(&s, a, 3000);
 	/* b was not used for longer. */
 	c = add_table(&s, "c", 50, 10000);
-	cr_expect(has_entries(&s, c, 'c', 50) && has_entries(&s, a, 'a', 40));
+	cr_assert(has_entries(&s, c, 'c', 50));
+	cr_expect(has_entries(&s, a, 'a', 40));
 	cr_expect(find_table(&s, "b") == TABLE_STORE_NONE);
-	cr_expect(s.evicted == 1 && !s.crowded_out);
+	cr_assert(s.evicted == 1);
+	cr_expect(!s.crowded_out);
 	table_store_fini(&s);
 }
 
@@ -112,17 +116,21 @@ Test(table_store, tables_that_are_sampled_are_not_evicted)
 	a = add_table(&s, "a", 80, 0);
 	cr_expect(!table_store_sampled(&s, a, 5000));
 	b = add_table(&s, "b", 40, 5000 + TABLE_IDLE_MS - 1);
-	cr_expect(has_entries(&s, b, 'b', 0) && s.crowded_out == 1);
+	cr_assert(has_entries(&s, b, 'b', 0));
+	cr_expect(s.crowded_out == 1);
 	cr_expect(table_store_sampled(&s, b, 15000), "it is to be read again");
-	cr_expect(has_entries(&s, a, 'a', 80) && !s.evicted);
+	cr_assert(has_entries(&s, a, 'a', 80));
+	cr_expect(!s.evicted);
 	/* The next process tries again, as soon as a may be evicted. */
 	cr_expect(find_table(&s, "b") == TABLE_STORE_NONE);
 	table_store_drop(&s, a, 20000);
 	b = add_table(&s, "b", 40, 20000 + EXTENTS_DELAY_MS - 1);
-	cr_expect(has_entries(&s, b, 'b', 0) && s.crowded_out == 2);
+	cr_assert(has_entries(&s, b, 'b', 0));
+	cr_expect(s.crowded_out == 2);
 	table_store_drop(&s, b, 20000);
 	b = add_table(&s, "b", 40, 20000 + EXTENTS_DELAY_MS);
-	cr_expect(has_entries(&s, b, 'b', 40) && s.evicted == 1);
+	cr_assert(has_entries(&s, b, 'b', 40));
+	cr_expect(s.evicted == 1);
 	table_store_fini(&s);
 }
 
@@ -142,9 +150,10 @@ Test(table_store, tables_of_idle_processes_give_way)
 	fresh = add_table(&s, "fresh", 40, now);
 	cr_expect(has_entries(&s, fresh, 'f', 0),
 		  "the kernel may read the entries for a moment");
-	cr_expect(s.withdrawn.count == 1 && s.withdrawn.v[0] == idle);
-	cr_expect(has_entries(&s, idle, 'i', 0) &&
-		  has_entries(&s, busy, 'b', 50));
+	cr_assert(s.withdrawn.count == 1);
+	cr_expect(s.withdrawn.v[0] == idle);
+	cr_assert(has_entries(&s, idle, 'i', 0));
+	cr_expect(has_entries(&s, busy, 'b', 50));
 	now += EXTENTS_DELAY_MS;
 	table_store_drop(&s, fresh, now);
 	fresh = add_table(&s, "fresh", 40, now);
@@ -155,7 +164,8 @@ Test(table_store, tables_of_idle_processes_give_way)
 	now += TABLE_IDLE_MS;
 	table_store_sampled(&s, busy, now);
 	idle = add_table(&s, "idle", 50, now);
-	cr_expect(has_entries(&s, idle, 'i', 0) && s.withdrawn.count == 2);
+	cr_assert(has_entries(&s, idle, 'i', 0));
+	cr_expect(s.withdrawn.count == 2);
 	now += EXTENTS_DELAY_MS;
 	table_store_drop(&s, idle, now);
 	cr_expect(has_entries(&s, add_table(&s, "idle", 50, now), 'i', 50));
@@ -170,7 +180,8 @@ Test(table_store, a_table_larger_than_the_store_evicts_nothing)
 	table_store_init(&s, in_kernel, ROWS / 2);
 	a = add_table(&s, "a", 50, 0);
 	cr_expect(has_entries(&s, add_table(&s, "large", 60, 1000000), 'l', 0));
-	cr_expect(has_entries(&s, a, 'a', 50) && !s.withdrawn.count);
+	cr_assert(has_entries(&s, a, 'a', 50));
+	cr_expect(!s.withdrawn.count);
 	table_store_fini(&s);
 }
 
@@ -189,7 +200,8 @@ Test(table_store, a_user_with_more_than_half_gives_way)
 	add_table_of(&s, "own", 7, 20, now);
 	cr_expect(!s.withdrawn.count, "it is the same user's");
 	other = add_table_of(&s, "other", 8, 20, now);
-	cr_expect(s.withdrawn.count == 1 && s.withdrawn.v[0] == first);
+	cr_assert(s.withdrawn.count == 1);
+	cr_expect(s.withdrawn.v[0] == first);
 	now += EXTENTS_DELAY_MS;
 	table_store_drop(&s, other, now);
 	other = add_table_of(&s, "other", 8, 20, now);
@@ -216,7 +228,8 @@ Test(table_store, entries_that_were_in_use_a_moment_ago_are_not_overwritten)
 	first = add_table_of(&s, "first", 7, 60, now);
 	table_store_drop(&s, first, now);
 	other = add_table_of(&s, "other", 8, 50, now);
-	cr_expect(s.evicted == 1 && !s.withdrawn.count);
+	cr_assert(s.evicted == 1);
+	cr_expect(!s.withdrawn.count);
 	table_store_drop(&s, other, now);
 	other = add_table_of(&s, "other", 8, 50, now + EXTENTS_DELAY_MS - 1);
 	cr_expect(has_entries(&s, other, 'o', 0));
@@ -244,7 +257,8 @@ Test(table_store, neighbours_give_way_together)
 	}
 	now = 6000;
 	cr_expect(has_entries(&s, add_table(&s, "X", 20, now), 'X', 20));
-	cr_expect(s.evicted == 4 && !s.crowded_out, "%zu", (size_t)s.evicted);
+	cr_assert(s.evicted == 4, "%zu", (size_t)s.evicted);
+	cr_expect(!s.crowded_out, "%zu", (size_t)s.evicted);
 	cr_expect(find_table(&s, "p") != TABLE_STORE_NONE);
 	cr_expect(find_table(&s, "q") == TABLE_STORE_NONE);
 	table_store_fini(&s);
@@ -271,10 +285,12 @@ Test(table_store, tables_between_free_pieces_are_moved)
 		table_store_sampled(&s, tables[i], now - (i < 10));
 	/* Too little would be free for those that are moved. */
 	fresh = add_table(&s, "X", 45, now);
-	cr_expect(has_entries(&s, fresh, 'X', 0) && !s.evicted);
+	cr_assert(has_entries(&s, fresh, 'X', 0));
+	cr_expect(!s.evicted);
 	fresh = add_table(&s, "X", 25, now);
 	cr_expect(has_entries(&s, fresh, 'X', 0));
-	cr_expect(s.withdrawn.count == 3 && s.evicted == 5);
+	cr_assert(s.withdrawn.count == 3);
+	cr_expect(s.evicted == 5);
 	table_store_drop(&s, fresh, now);
 	now += EXTENTS_DELAY_MS;
 	cr_expect(has_entries(&s, add_table(&s, "X", 25, now), 'X', 25));
@@ -303,6 +319,7 @@ Test(table_store, many_tables_come_and_go)
 			"%d", i);
 		table_store_drop(&s, number, now);
 	}
-	cr_expect(s.tables.count < 100 && !s.crowded_out);
+	cr_assert(s.tables.count < 100);
+	cr_expect(!s.crowded_out);
 	table_store_fini(&s);
 }

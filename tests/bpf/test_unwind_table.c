@@ -251,8 +251,13 @@ Test(unwind_table, each_form_of_call_frame_information_has_its_row)
 		struct unwind_row got = unwind_table_find(
 			&t, file_address(w->function) + w->offset);
 
-		cr_expect(got.kind == w->kind && got.cfa == w->cfa &&
-				  got.fp == w->fp,
+		cr_assert(got.kind == w->kind,
+			  "row %zu, offset %zu: kind %#x cfa %d fp %d", i,
+			  w->offset, got.kind, got.cfa, got.fp);
+		cr_assert(got.cfa == w->cfa,
+			  "row %zu, offset %zu: kind %#x cfa %d fp %d", i,
+			  w->offset, got.kind, got.cfa, got.fp);
+		cr_expect(got.fp == w->fp,
 			  "row %zu, offset %zu: kind %#x cfa %d fp %d", i,
 			  w->offset, got.kind, got.cfa, got.fp);
 	}
@@ -297,12 +302,15 @@ Test(unwind_table, overlapping_functions_share_no_address)
 			FUNCTION("\x30", "\x08\x01", "\x18\0")
 				FUNCTION("\x44", "\x09\x01", "\x01\0"));
 
-	cr_expect(t.functions == 3 && !t.skipped);
+	cr_assert(t.functions == 3);
+	cr_expect(!t.skipped);
 	cr_assert(t.rows.count == 3);
-	cr_expect(t.rows.v[0].pc == 0 && t.rows.v[0].kind == UNWIND_NO_CODE);
-	cr_expect(t.rows.v[1].pc == 0x100 && t.rows.v[1].kind == UNWIND_RSP);
-	cr_expect(t.rows.v[2].pc == 0x120 &&
-		  t.rows.v[2].kind == UNWIND_NO_CODE);
+	cr_assert(t.rows.v[0].pc == 0);
+	cr_expect(t.rows.v[0].kind == UNWIND_NO_CODE);
+	cr_assert(t.rows.v[1].pc == 0x100);
+	cr_expect(t.rows.v[1].kind == UNWIND_RSP);
+	cr_assert(t.rows.v[2].pc == 0x120);
+	cr_expect(t.rows.v[2].kind == UNWIND_NO_CODE);
 	cr_expect(unwind_table_find(&t, 0x11f).kind == UNWIND_RSP);
 	cr_expect(unwind_table_find(&t, UINT64_MAX).kind == UNWIND_NO_CODE);
 	unwind_table_fini(&t);
@@ -364,8 +372,10 @@ Test(unwind_table, damaged_sections_are_read_as_far_as_they_are_good)
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		struct unwind_table t = table_of(table[i].bytes, table[i].len);
 
-		cr_expect(t.functions == table[i].functions &&
-				  t.skipped == table[i].skipped,
+		cr_assert(t.functions == table[i].functions,
+			  "%s: %zu functions, %zu skipped", table[i].name,
+			  t.functions, t.skipped);
+		cr_expect(t.skipped == table[i].skipped,
 			  "%s: %zu functions, %zu skipped", table[i].name,
 			  t.functions, t.skipped);
 		unwind_table_fini(&t);

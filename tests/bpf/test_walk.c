@@ -195,7 +195,8 @@ Test(walk, registers_that_the_called_function_saved_are_found)
 	tables_pack(&tables, &mapping, rows, 2);
 	cr_expect(walk_step(&w) == WALK_MORE);
 	cr_expect(walk_step(&w) == WALK_MORE);
-	cr_expect(w.ip == 0x30000 && w.sp == (uint64_t)&words[5]);
+	cr_assert(w.ip == 0x30000);
+	cr_expect(w.sp == (uint64_t)&words[5]);
 	tables_forget();
 }
 
@@ -255,7 +256,9 @@ Test(walk, damaged_stacks_end_the_walk)
 		words[0] = table[i].caller;
 		while (walk_step(&w) == WALK_MORE && steps < 100)
 			steps++;
-		cr_expect(w.end == table[i].end && steps == table[i].steps,
+		cr_assert(w.end == table[i].end, "%zu: end %u after %zu steps",
+			  i, w.end, steps);
+		cr_expect(steps == table[i].steps,
 			  "%zu: end %u after %zu steps", i, w.end, steps);
 	}
 	tables_forget();
@@ -336,14 +339,19 @@ Test(walk, functions_that_are_returned_to_were_not_called)
 	tables_pack(&tables, &mapping, rows, 4);
 	tables.mappings.v = &mapping;
 	tables.mappings.count = 1;
-	cr_expect(walk_step(&w) == WALK_MORE && !w.entry);
-	cr_expect(walk_step(&w) == WALK_ENDED && w.entry);
-	cr_expect(w.end == SAMPLE_COMPLETE && w.ip == 0x10100);
+	cr_assert(walk_step(&w) == WALK_MORE);
+	cr_expect(!w.entry);
+	cr_assert(walk_step(&w) == WALK_ENDED);
+	cr_expect(w.entry);
+	cr_assert(w.end == SAMPLE_COMPLETE);
+	cr_expect(w.ip == 0x10100);
 	/* A call before the address, in code without a row, is none of these. */
 	w = (struct walk){ .ip = 0x10101, .sp = (uint64_t)words, .count = 1 };
 	words[0] = 0x10091;
-	cr_expect(walk_step(&w) == WALK_MORE && !w.entry);
-	cr_expect(walk_step(&w) == WALK_ENDED && !w.entry);
+	cr_assert(walk_step(&w) == WALK_MORE);
+	cr_expect(!w.entry);
+	cr_assert(walk_step(&w) == WALK_ENDED);
+	cr_expect(!w.entry);
 	cr_expect(w.end == SAMPLE_BY_POINTER);
 	words[0] = 0x10200;
 	words[1 + UNWIND_SIGNAL_RIP / 8] = 0x10010;
@@ -351,8 +359,11 @@ Test(walk, functions_that_are_returned_to_were_not_called)
 	w = (struct walk){
 		.ip = 0x10010, .sp = (uint64_t)words, .count = 1, .exact = 1
 	};
-	cr_expect(walk_step(&w) == WALK_MORE && !w.entry);
-	cr_expect(walk_step(&w) == WALK_MORE && w.entry);
-	cr_expect(w.ip == 0x10010 && w.exact);
+	cr_assert(walk_step(&w) == WALK_MORE);
+	cr_expect(!w.entry);
+	cr_assert(walk_step(&w) == WALK_MORE);
+	cr_expect(w.entry);
+	cr_assert(w.ip == 0x10010);
+	cr_expect(w.exact);
 	tables_forget();
 }

@@ -36,7 +36,9 @@ static void write_bytes(const char *path, const void *data, size_t len)
 {
 	FILE *f = fopen(path, "w");
 
-	cr_assert(f && fwrite(data, 1, len, f) == len && !fclose(f));
+	cr_assert(f);
+	cr_assert(fwrite(data, 1, len, f) == len);
+	cr_assert(!fclose(f));
 }
 
 static void write_text(const char *path, const char *text)
@@ -79,20 +81,26 @@ Test(http_config, everything_is_copied_from_the_options)
 	cr_expect(!http_config_load(c, NULL));
 	cr_expect(check_str(str_of(c->key), "the key"));
 	cr_expect(check_str(str_of(c->server_name), "n.example"));
-	cr_expect(c->auth == HTTP_AUTH_BASIC && !c->oauth2);
+	cr_assert(c->auth == HTTP_AUTH_BASIC);
+	cr_expect(!c->oauth2);
 	cr_expect(check_str(str_of(c->username.text), "u"));
 	cr_expect(check_str(str_of(c->password.text), "p"));
-	cr_expect(!c->credentials.text && !c->credentials.file);
+	cr_assert(!c->credentials.text);
+	cr_expect(!c->credentials.file);
 	cr_expect(check_str(str_of(c->auth_type), "Bearer"));
-	cr_expect(check_str(str_of(c->ca.text), "ca") && c->ca.len == 2);
+	cr_assert(check_str(str_of(c->ca.text), "ca"));
+	cr_expect(c->ca.len == 2);
 	cr_expect(check_str(str_of(c->cert.text), "cert"));
 	cr_expect(check_str(str_of(c->cert_key.text), "pk"));
-	cr_expect(c->insecure_skip_verify && c->min_version == HTTP_TLS_12 &&
-		  c->max_version == HTTP_TLS_13);
+	cr_assert(c->insecure_skip_verify);
+	cr_assert(c->min_version == HTTP_TLS_12);
+	cr_expect(c->max_version == HTTP_TLS_13);
 	cr_expect(check_str(str_of(c->proxy_url), "http://p"));
 	cr_expect(check_str(str_of(c->no_proxy), "a,b"));
-	cr_expect(!c->follow_redirects && c->enable_http2);
-	cr_assert(c->headers.count == 2 && c->proxy_headers.count == 1);
+	cr_assert(!c->follow_redirects);
+	cr_expect(c->enable_http2);
+	cr_assert(c->headers.count == 2);
+	cr_assert(c->proxy_headers.count == 1);
 	cr_expect(check_str(str_of(c->headers.v[1].name), "A"));
 	cr_expect(check_str(str_of(c->headers.v[1].value.text), "y"));
 	http_config_unref(c);
@@ -105,10 +113,16 @@ Test(http_config, what_is_not_configured_is_null)
 	struct http_config *c = http_config_new(&o);
 
 	cr_expect(!http_config_load(c, NULL));
-	cr_expect(!c->username.text && !c->password.text && !c->ca.text &&
-		  !c->cert.text && !c->cert_key.text);
-	cr_expect(!c->server_name && !c->proxy_url && !c->no_proxy);
-	cr_expect(!c->headers.count && !c->proxy_headers.count);
+	cr_assert(!c->username.text);
+	cr_assert(!c->password.text);
+	cr_assert(!c->ca.text);
+	cr_assert(!c->cert.text);
+	cr_expect(!c->cert_key.text);
+	cr_assert(!c->server_name);
+	cr_assert(!c->proxy_url);
+	cr_expect(!c->no_proxy);
+	cr_assert(!c->headers.count);
+	cr_expect(!c->proxy_headers.count);
 	cr_expect(http_config_is(c, &o));
 	o.key = str_of("x");
 	cr_expect(!http_config_is(c, &o));
@@ -120,7 +134,8 @@ Test(http_config, the_last_reference_frees_it)
 	struct http_options o = default_options();
 	struct http_config *c = http_config_new(&o);
 
-	cr_expect(http_config_ref(c) == c && atomic_load(&c->refs) == 2);
+	cr_assert(http_config_ref(c) == c);
+	cr_expect(atomic_load(&c->refs) == 2);
 	http_config_unref(c);
 	cr_expect(atomic_load(&c->refs) == 1);
 	http_config_unref(c);
@@ -159,9 +174,10 @@ Test(http_config, a_file_that_is_not_there_is_named_with_its_option)
 		struct err err = { 0 };
 
 		cr_expect(http_config_load(c, &err) == ERR_NOTFOUND);
-		cr_expect(strstr(err.msg, file_options[i].name) &&
-				  strstr(err.msg, path),
-			  "%s: %s", file_options[i].name, err.msg);
+		cr_assert(strstr(err.msg, file_options[i].name), "%s: %s",
+			  file_options[i].name, err.msg);
+		cr_expect(strstr(err.msg, path), "%s: %s", file_options[i].name,
+			  err.msg);
 		http_config_unref(c);
 	}
 	tempdir_fini(&d);
@@ -196,9 +212,9 @@ Test(http_config, a_file_of_a_mebibyte_is_read_and_a_larger_one_is_not)
 		write_bytes(path, bytes, MIB + 2);
 		cr_expect(http_config_load(c, &err) == ERR_TOOBIG, "%s",
 			  file_options[i].name);
-		cr_expect(strstr(err.msg, "larger") && strstr(err.msg, path) &&
-				  strstr(err.msg, file_options[i].name),
-			  "%s", err.msg);
+		cr_assert(strstr(err.msg, "larger"), "%s", err.msg);
+		cr_assert(strstr(err.msg, path), "%s", err.msg);
+		cr_expect(strstr(err.msg, file_options[i].name), "%s", err.msg);
 		http_config_unref(c);
 	}
 	mem_free(bytes);
@@ -283,16 +299,19 @@ Test(http_config, a_value_of_a_header_is_one_line)
 
 			cr_expect(rc == (k->line ? 0 : ERR_INVALID),
 				  "case %zu, %zu: %s", i, n, err.msg);
-			if (!rc)
-				cr_expect(check_str((struct str){ l[n].text,
+			if (!rc) {
+				cr_assert(check_str((struct str){ l[n].text,
 								  l[n].len },
-						    k->line) &&
-						  !l[n].text[l[n].len],
+						    k->line),
 					  "case %zu, %zu", i, n);
-			else
-				cr_expect(strstr(err.msg, "option") &&
-						  !strstr(err.msg, "evil"),
-					  "%s", err.msg);
+				cr_expect(!l[n].text[l[n].len], "case %zu, %zu",
+					  i, n);
+			} else {
+				cr_assert(strstr(err.msg, "option"), "%s",
+					  err.msg);
+				cr_expect(!strstr(err.msg, "evil"), "%s",
+					  err.msg);
+			}
 			http_loaded_fini(&l[n]);
 		}
 	}
@@ -336,7 +355,8 @@ Test(http_config, certificates_keep_their_lines_and_blanks)
 		struct err err = { 0 };
 
 		cr_expect(!http_config_load(c, &err), "%s", err.msg);
-		cr_expect(l->len == sizeof(pem) - 1 && !strcmp(l->text, pem));
+		cr_assert(l->len == sizeof(pem) - 1);
+		cr_expect(!strcmp(l->text, pem));
 		http_config_unref(c);
 	}
 	tempdir_fini(&d);

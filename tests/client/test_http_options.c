@@ -43,14 +43,19 @@ Test(http_options, without_keys_the_defaults_are_those_of_prometheus)
 	struct section s;
 
 	begin_good(&s, "{}");
-	cr_expect(s.http.auth == HTTP_AUTH_NONE && !s.http.oauth2);
+	cr_assert(s.http.auth == HTTP_AUTH_NONE);
+	cr_expect(!s.http.oauth2);
 	cr_expect(check_str(s.http.auth_type, "Bearer"));
-	cr_expect(s.http.follow_redirects && s.http.enable_http2);
-	cr_expect(!s.http.proxy_from_environment && !s.http.proxy_url.len);
-	cr_expect(!s.http.no_proxy.len && !s.http.tls.insecure_skip_verify);
+	cr_assert(s.http.follow_redirects);
+	cr_expect(s.http.enable_http2);
+	cr_assert(!s.http.proxy_from_environment);
+	cr_expect(!s.http.proxy_url.len);
+	cr_assert(!s.http.no_proxy.len);
+	cr_expect(!s.http.tls.insecure_skip_verify);
 	cr_expect(s.http.tls.min_version == HTTP_TLS_DEFAULT);
 	cr_expect(s.http.tls.max_version == HTTP_TLS_DEFAULT);
-	cr_expect(!s.http.headers.count && !s.http.proxy_headers.count);
+	cr_assert(!s.http.headers.count);
+	cr_expect(!s.http.proxy_headers.count);
 	cr_expect(check_str(s.http.key, ""));
 	yaml_fini(&s.y);
 }
@@ -127,10 +132,12 @@ Test(http_options, an_empty_text_is_no_text)
 	struct section s;
 
 	begin_good(&s, "{basic_auth: {username: u, password: ''}}");
-	cr_expect(!s.http.password.text.ptr && !s.http.password.file.len);
+	cr_assert(!s.http.password.text.ptr);
+	cr_expect(!s.http.password.file.len);
 	yaml_fini(&s.y);
 	begin_good(&s, "{basic_auth: {username: u}}");
-	cr_expect(!s.http.password.text.ptr && !s.http.password.file.len);
+	cr_assert(!s.http.password.text.ptr);
+	cr_expect(!s.http.password.file.len);
 	yaml_fini(&s.y);
 }
 
@@ -142,7 +149,8 @@ Test(http_options, flags_and_versions_are_decoded)
 		       "proxy_from_environment: true, tls_config: "
 		       "{insecure_skip_verify: on, min_version: TLS10, "
 		       "max_version: TLS13}}");
-	cr_expect(!s.http.follow_redirects && !s.http.enable_http2);
+	cr_assert(!s.http.follow_redirects);
+	cr_expect(!s.http.enable_http2);
 	cr_expect(s.http.proxy_from_environment);
 	cr_expect(s.http.tls.insecure_skip_verify);
 	cr_expect(s.http.tls.min_version == HTTP_TLS_10);
@@ -291,8 +299,10 @@ static void expect_mistakes(const struct mistake *v, size_t n)
 		begin(&s, v[i].text);
 		snprintf(at, sizeof(at), "/etc/everprof/c.yml:%s: ", v[i].at);
 		cr_expect(s.y.error_count >= 1, "%s", v[i].text);
-		cr_expect(str_starts(yaml_first_error(&s.y), str_of(at)) &&
-				  strstr(buf_cstr(&s.y.errors), v[i].says),
+		cr_assert(str_starts(yaml_first_error(&s.y), str_of(at)),
+			  "%s\ngot %swant %s%s", v[i].text,
+			  buf_cstr(&s.y.errors), at, v[i].says);
+		cr_expect(strstr(buf_cstr(&s.y.errors), v[i].says),
 			  "%s\ngot %swant %s%s", v[i].text,
 			  buf_cstr(&s.y.errors), at, v[i].says);
 		yaml_fini(&s.y);
@@ -375,11 +385,13 @@ Test(http_options, oauth2_has_all_its_keys)
 		       "tls_config: {server_name: n}, proxy_url: "
 		       "'http://p', no_proxy: x"));
 	a = s.http.oauth2;
-	cr_assert(a && s.http.auth == HTTP_AUTH_OAUTH2);
+	cr_assert(a);
+	cr_assert(s.http.auth == HTTP_AUTH_OAUTH2);
 	cr_expect(check_str(a->client_id, "id"));
 	cr_expect(check_str(a->client_secret.text, "s"));
 	cr_expect(check_str(a->token_url, "https://t/x"));
-	cr_assert(a->scope_count == 2 && a->params.count == 2);
+	cr_assert(a->scope_count == 2);
+	cr_assert(a->params.count == 2);
 	cr_expect(check_str(a->scopes[0], "one"));
 	cr_expect(check_str(a->scopes[1], "two"));
 	cr_expect(check_str(a->params.v[0].name, "k"));
@@ -388,7 +400,8 @@ Test(http_options, oauth2_has_all_its_keys)
 	cr_expect(check_str(a->http.tls.server_name, "n"));
 	cr_expect(check_str(a->http.proxy_url, "http://p"));
 	cr_expect(check_str(a->http.no_proxy, "x"));
-	cr_expect(!s.http.proxy_url.len && !s.http.tls.server_name.len);
+	cr_assert(!s.http.proxy_url.len);
+	cr_expect(!s.http.tls.server_name.len);
 	cr_expect(a->http.follow_redirects);
 	yaml_fini(&s.y);
 	begin_good(&s, "oauth2: {client_id: id, token_url: 'HTTPS://t/X'}");
@@ -399,7 +412,8 @@ Test(http_options, oauth2_has_all_its_keys)
 		       "token_url: 'http://t'}");
 	cr_expect(check_str(s.http.oauth2->client_secret.file,
 			    "/etc/everprof/f"));
-	cr_expect(!s.http.oauth2->scope_count && !s.http.oauth2->params.count);
+	cr_assert(!s.http.oauth2->scope_count);
+	cr_expect(!s.http.oauth2->params.count);
 	yaml_fini(&s.y);
 }
 

@@ -213,7 +213,9 @@ static void put(const char *path, const char *text)
 {
 	FILE *f = fopen(path, "w");
 
-	cr_assert(f && fputs(text, f) >= 0 && !fclose(f));
+	cr_assert(f);
+	cr_assert(fputs(text, f) >= 0);
+	cr_assert(!fclose(f));
 }
 
 Test(options, changed_files_are_reloaded)
@@ -234,8 +236,8 @@ Test(options, changed_files_are_reloaded)
 	c = http_config_new(&h.http);
 	yaml_fini(&y);
 	cr_expect(http_config_load(c, &err) == ERR_NOTFOUND);
-	cr_expect(strstr(err.msg, "authorization.credentials_file: ") &&
-		  strstr(err.msg, path));
+	cr_assert(strstr(err.msg, "authorization.credentials_file: "));
+	cr_expect(strstr(err.msg, path));
 	put(path, "  one\n\n");
 	cr_assert(!http_config_load(c, &err), "%s", err.msg);
 	cr_expect(check_str(str_of(c->credentials.text), "one"));
@@ -266,12 +268,15 @@ Test(options, files_with_nul_bytes_are_read_completely)
 
 	snprintf(path, sizeof(path), "%s/f", d.path);
 	f = fopen(path, "w");
-	cr_assert(f && fwrite("a\0bcdefgh", 1, 9, f) == 9 && !fclose(f));
+	cr_assert(f);
+	cr_assert(fwrite("a\0bcdefgh", 1, 9, f) == 9);
+	cr_assert(!fclose(f));
 	snprintf(text, sizeof(text), "{tls_config: {ca_file: %s}}", path);
 	decode(&y, &h, text);
 	c = http_config_new(&h.http);
 	yaml_fini(&y);
-	cr_expect(!http_config_load(c, &err) && c->ca.len == 9);
+	cr_assert(!http_config_load(c, &err));
+	cr_expect(c->ca.len == 9);
 	cr_expect(!memcmp(c->ca.text, "a\0bcdefgh", 10));
 	/*
 	 * An empty ca_file is refused, because it would mean to trust nobody,
@@ -283,7 +288,9 @@ Test(options, files_with_nul_bytes_are_read_completely)
 	http_config_unref(c);
 	snprintf(text, sizeof(text), "{basic_auth: {password_file: %s}}", path);
 	f = fopen(path, "w");
-	cr_assert(f && fwrite("a\0b\n", 1, 4, f) == 4 && !fclose(f));
+	cr_assert(f);
+	cr_assert(fwrite("a\0b\n", 1, 4, f) == 4);
+	cr_assert(!fclose(f));
 	decode(&y, &h, text);
 	c = http_config_new(&h.http);
 	yaml_fini(&y);

@@ -45,7 +45,8 @@ int getaddrinfo(const char *name, const char *service,
 {
 	struct addrinfo **end = out;
 
-	cr_expect(!service && hints);
+	cr_assert(!service);
+	cr_expect(hints);
 	asked = *hints;
 	snprintf(asked_name, sizeof(asked_name), "%s", name);
 	*out = NULL;
@@ -136,9 +137,13 @@ Test(resolver_lookup, addresses_are_written_as_curl_reads_them)
 		freed = 0;
 		run_lookup(s, "a.example");
 		l = s->done;
-		cr_assert(l && !l->next && w.count == 1);
+		cr_assert(l);
+		cr_assert(!l->next);
+		cr_assert(w.count == 1);
 		cr_expect(check_str(str_of(l->addresses), cases[i].text));
-		cr_expect(!l->failed && l->took_ns >= 0 && freed == 1);
+		cr_assert(!l->failed);
+		cr_assert(l->took_ns >= 0);
+		cr_expect(freed == 1);
 		cr_expect(atomic_load(&s->refs) == 1, "its reference is gone");
 		lookup_free(l);
 		shared_unref(s);
@@ -155,7 +160,8 @@ Test(resolver_lookup, only_families_that_the_machine_has_are_asked_for)
 	run_lookup(s, "name.example");
 	cr_expect(check_str(str_of(asked_name), "name.example"));
 	cr_expect(asked.ai_flags & AI_ADDRCONFIG);
-	cr_expect(asked.ai_socktype == SOCK_STREAM && !asked.ai_family);
+	cr_assert(asked.ai_socktype == SOCK_STREAM);
+	cr_expect(!asked.ai_family);
 	cr_expect(w.locked, "so that the resolver cannot go meanwhile");
 	lookup_free(s->done);
 	shared_unref(s);
@@ -184,7 +190,8 @@ Test(resolver_lookup, a_failure_keeps_its_reason)
 		answer = cases[i].answer;
 		found = cases[i].found;
 		run_lookup(s, "a.example");
-		cr_assert(s->done && w.count == 1);
+		cr_assert(s->done);
+		cr_assert(w.count == 1);
 		cr_expect(!s->done->addresses, "case %zu", i);
 		cr_expect(s->done->failed == cases[i].failed, "case %zu: %d", i,
 			  s->done->failed);
@@ -230,6 +237,8 @@ Test(resolver_lookup, a_lookup_without_a_resolver_frees_itself)
 	found = one;
 	s->wake = NULL;
 	run_lookup(s, "a");
-	cr_expect(!s->done && !w.count && atomic_load(&s->refs) == 1);
+	cr_assert(!s->done);
+	cr_assert(!w.count);
+	cr_expect(atomic_load(&s->refs) == 1);
 	shared_unref(s);
 }

@@ -329,12 +329,12 @@ Test(check, jobs_take_the_defaults_of_global_wherever_it_stands)
 
 	cr_assert(!config_parse(&c, "e.yml", bytes_of(str_of(text)), NULL),
 		  "%s", buf_cstr(&c.yaml.errors));
-	cr_expect(c.scrape.v[0].common.interval_ms == 60000 &&
-		  c.scrape.v[0].common.timeout_ms == 3000 &&
-		  c.scrape.v[0].common.label_limit == 5 &&
-		  c.scrape.v[0].common.body_size_limit == MIB);
-	cr_expect(c.scrape.v[1].common.interval_ms == 7000 &&
-		  c.scrape.v[1].common.label_limit == 9);
+	cr_assert(c.scrape.v[0].common.interval_ms == 60000);
+	cr_assert(c.scrape.v[0].common.timeout_ms == 3000);
+	cr_assert(c.scrape.v[0].common.label_limit == 5);
+	cr_expect(c.scrape.v[0].common.body_size_limit == MIB);
+	cr_assert(c.scrape.v[1].common.interval_ms == 7000);
+	cr_expect(c.scrape.v[1].common.label_limit == 9);
 	config_fini(&c);
 	cr_assert(!config_parse(&c, "e.yml",
 				bytes_of(str_of("global: {scrape_interval: "
@@ -355,11 +355,13 @@ Test(check, a_file_is_loaded_and_a_pipe_only_when_a_person_names_it)
 
 	snprintf(path, sizeof(path), "%s",
 		 file_with(&d, "c.yml", "scrape_configs: [{job_name: a}]\n"));
-	cr_expect(!config_load(&c, path, &err) && c.scrape.count == 1);
+	cr_assert(!config_load(&c, path, &err));
+	cr_expect(c.scrape.count == 1);
 	cr_expect(!strcmp(c.path, path));
 	config_fini(&c);
 	cr_expect(config_load(&c, "/no/such.yml", &err) == ERR_NOTFOUND);
-	cr_expect(!c.yaml.error_count && strstr(err.msg, "/no/such.yml"));
+	cr_assert(!c.yaml.error_count);
+	cr_expect(strstr(err.msg, "/no/such.yml"));
 	config_fini(&c);
 	cr_expect(config_load(&c, d.path, &err) == ERR_INVALID);
 	cr_expect(!c.yaml.error_count);
@@ -372,8 +374,8 @@ Test(check, a_file_is_loaded_and_a_pipe_only_when_a_person_names_it)
 	cr_expect(!c.yaml.error_count, "it is not even read");
 	config_fini(&c);
 	cr_expect(config_drain(&c, path, &err) == ERR_INVALID);
-	cr_expect(c.yaml.error_count == 1 &&
-		  strstr(buf_cstr(&c.yaml.errors), "job_name is missing"));
+	cr_assert(c.yaml.error_count == 1);
+	cr_expect(strstr(buf_cstr(&c.yaml.errors), "job_name is missing"));
 	config_fini(&c);
 	close(ends[0]);
 	tempdir_fini(&d);
@@ -391,7 +393,8 @@ static void note_command(const struct command *c, const struct usage *u,
 	command_name(c, name);
 	cr_expect(str_starts(str_of(u->line), str_of(name)), "%s: %s", name,
 		  u->line);
-	cr_expect(u->text[0] && u->min <= u->max);
+	cr_assert(u->text[0]);
+	cr_expect(u->min <= u->max);
 	for (; flags[n].name; n++)
 		cr_expect(flags[n].help && flags[n].help[0], "%s --%s", name,
 			  flags[n].name);

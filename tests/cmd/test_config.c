@@ -40,9 +40,10 @@ Test(config, default_profile_types_and_added_types)
 		    "  - targets: ['a:1', \"b:2\"]\n"
 		    "    labels: {env: dev}\n"));
 	s = &c.scrape.v[0];
-	cr_expect(c.scrape.count == 1 && s->profile_count == 8);
-	cr_expect(s->common.interval_ms == 30000 &&
-		  s->common.timeout_ms == 15000);
+	cr_assert(c.scrape.count == 1);
+	cr_expect(s->profile_count == 8);
+	cr_assert(s->common.interval_ms == 30000);
+	cr_expect(s->common.timeout_ms == 15000);
 	for (size_t i = 0; i < s->profile_count; i++) {
 		const struct profile_config *p = &s->profiles[i];
 		int64_t seconds = str_is(p->name, "profile") ? 3 :

@@ -52,10 +52,11 @@ Test(ebpf_rights, missing_capabilities_and_hidden_symbols_are_named)
 		n = ebpf_rights_missing(cases[i].capabilities,
 					cases[i].kallsyms ? path : "/none",
 					texts);
-		for (; cases[i].parts[want]; want++)
-			cr_expect(want < n && strstr(texts[want],
-						     cases[i].parts[want]),
+		for (; cases[i].parts[want]; want++) {
+			cr_assert(want < n, "case %zu", i);
+			cr_expect(strstr(texts[want], cases[i].parts[want]),
 				  "case %zu", i);
+		}
 		cr_expect(n == want, "case %zu: %zu", i, n);
 	}
 	tempdir_fini(&d);

@@ -140,17 +140,22 @@ Test(ebpf_service, only_a_change_of_the_section_restarts_the_collector)
 	apply(&f, "{enabled: false}");
 	cr_expect(!fake.starts);
 	apply(&f, ON);
-	cr_expect(fake.starts == 1 && fake.running);
+	cr_assert(fake.starts == 1);
+	cr_expect(fake.running);
 	apply(&f, ON);
-	cr_expect(fake.starts == 1 && !fake.stops);
+	cr_assert(fake.starts == 1);
+	cr_expect(!fake.stops);
 	apply(&f, "{enabled: true, sampling_frequency: 97}");
-	cr_expect(fake.starts == 2 && fake.stops == 1 && fake.frequency == 97);
+	cr_assert(fake.starts == 2);
+	cr_assert(fake.stops == 1);
+	cr_expect(fake.frequency == 97);
 	/* Discoveries of containers run elsewhere. */
 	apply(&f, "{enabled: true, sampling_frequency: 97, docker_sd_configs: "
 		  "[{host: 'unix:///s'}]}");
 	cr_expect(fake.starts == 2);
 	apply(&f, "{enabled: false}");
-	cr_expect(fake.stops == 2 && !fake.running);
+	cr_assert(fake.stops == 2);
+	cr_expect(!fake.running);
 	end(&f);
 }
 
@@ -164,14 +169,16 @@ Test(ebpf_service, a_start_that_failed_is_tried_again_by_a_reload)
 	web = ebpf_service_endpoint(f.s);
 	fake.fails = true;
 	apply(&f, ON);
-	cr_expect(fake.starts == 1 && !fake.running);
+	cr_assert(fake.starts == 1);
+	cr_expect(!fake.running);
 	cr_expect(web.state(web.ctx, &state), "it is wanted");
 	cr_expect(!strcmp(state.error, "no rights"), "%s", state.error);
 	fake.fails = false;
 	apply(&f, ON);
-	cr_expect(fake.starts == 2 && fake.running);
-	cr_expect(web.state(web.ctx, &state) && !*state.error, "%s",
-		  state.error);
+	cr_assert(fake.starts == 2);
+	cr_expect(fake.running);
+	cr_assert(web.state(web.ctx, &state), "%s", state.error);
+	cr_expect(!*state.error, "%s", state.error);
 	end(&f);
 }
 
@@ -182,7 +189,8 @@ Test(ebpf_service, after_a_stop_nothing_starts)
 	begin(&f);
 	apply(&f, ON);
 	ebpf_service_stop(f.s);
-	cr_expect(fake.stops == 1 && !fake.running);
+	cr_assert(fake.stops == 1);
+	cr_expect(!fake.running);
 	apply(&f, ON);
 	cr_expect(fake.starts == 1);
 	ebpf_service_stop(f.s);
@@ -257,7 +265,8 @@ Test(ebpf_service, a_storage_that_refuses_for_now_is_tried_again)
 				  &err) == cases[i].want,
 			  "%zu", i);
 	}
-	cr_expect(store.appended == 1 && store.encoding == BODY_ZSTD);
+	cr_assert(store.appended == 1);
+	cr_expect(store.encoding == BODY_ZSTD);
 	/* What is no profile is never stored. */
 	cr_expect(fake.running->o.sink(fake.running->o.ctx, labels, 1000,
 				       bytes_of(str_of("no profile")),

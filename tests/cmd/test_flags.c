@@ -67,9 +67,12 @@ Test(flags, defaults_are_set_from_their_texts)
 	got.on = true;
 	got.time = "kept";
 	flags_set_defaults(list);
-	cr_expect(!strcmp(got.text, "a.txt") && got.number == 7);
-	cr_expect(got.wait == 90000 && got.size == 1024);
-	cr_expect(got.on && !strcmp(got.time, "kept"),
+	cr_assert(!strcmp(got.text, "a.txt"));
+	cr_expect(got.number == 7);
+	cr_assert(got.wait == 90000);
+	cr_expect(got.size == 1024);
+	cr_assert(got.on, "booleans, and what has no default, are left alone");
+	cr_expect(!strcmp(got.time, "kept"),
 		  "booleans, and what has no default, are left alone");
 }
 
@@ -83,28 +86,38 @@ Test(flags, values_come_behind_an_equals_sign_or_next)
 			      "--output=x --from now-1h --max-count=0 "
 			      "--query.timeout 5s --size=2MB --on",
 			      &err));
-	cr_expect(!strcmp(got.text, "x") && !strcmp(got.time, "now-1h"));
-	cr_expect(got.number == 0 && got.wait == 5000);
-	cr_expect(got.size == 2 * MIB && got.on);
-	cr_expect(!a.count && !a.help);
+	cr_assert(!strcmp(got.text, "x"));
+	cr_expect(!strcmp(got.time, "now-1h"));
+	cr_assert(got.number == 0);
+	cr_expect(got.wait == 5000);
+	cr_assert(got.size == 2 * MIB);
+	cr_expect(got.on);
+	cr_assert(!a.count);
+	cr_expect(!a.help);
 	cr_expect(!parse_line(&a, "--no-on -o y --from=1700000000", &err));
-	cr_expect(!got.on && !strcmp(got.text, "y"));
+	cr_assert(!got.on);
+	cr_expect(!strcmp(got.text, "y"));
 	cr_expect(!parse_line(&a, "--on=false --on=true --no-op", &err));
-	cr_expect(got.on && got.no_op, "a name may begin with no-");
-	cr_expect(!parse_line(&a, "--no-no-op", &err) && !got.no_op);
-	cr_expect(!parse_line(&a, "--output=", &err) && !strcmp(got.text, ""));
-	cr_expect(!parse_line(&a, "--output=a=b", &err) &&
-		  !strcmp(got.text, "a=b"));
-	cr_expect(!parse_line(&a, "--max-count=1 --max-count=2", &err) &&
-			  got.number == 2,
+	cr_assert(got.on, "a name may begin with no-");
+	cr_expect(got.no_op, "a name may begin with no-");
+	cr_assert(!parse_line(&a, "--no-no-op", &err));
+	cr_expect(!got.no_op);
+	cr_assert(!parse_line(&a, "--output=", &err));
+	cr_expect(!strcmp(got.text, ""));
+	cr_assert(!parse_line(&a, "--output=a=b", &err));
+	cr_expect(!strcmp(got.text, "a=b"));
+	cr_assert(!parse_line(&a, "--max-count=1 --max-count=2", &err),
 		  "the last one counts");
-	cr_expect(!parse_line(&a, "--output --help", &err) && !a.help &&
-			  !strcmp(got.text, "--help"),
+	cr_expect(got.number == 2, "the last one counts");
+	cr_assert(!parse_line(&a, "--output --help", &err),
 		  "a value may look like a flag");
-	cr_expect(!parse_line(&a, "--from -1h -o -", &err) &&
-		  !strcmp(got.time, "-1h") && !strcmp(got.text, "-"));
-	cr_expect(!parse_line(&a, "--max-count=9223372036854775807", &err) &&
-		  got.number == INT64_MAX);
+	cr_assert(!a.help, "a value may look like a flag");
+	cr_expect(!strcmp(got.text, "--help"), "a value may look like a flag");
+	cr_assert(!parse_line(&a, "--from -1h -o -", &err));
+	cr_assert(!strcmp(got.time, "-1h"));
+	cr_expect(!strcmp(got.text, "-"));
+	cr_assert(!parse_line(&a, "--max-count=9223372036854775807", &err));
+	cr_expect(got.number == INT64_MAX);
 }
 
 Test(flags, positional_arguments_are_moved_to_the_front)
@@ -134,12 +147,13 @@ Test(flags, positional_arguments_are_moved_to_the_front)
 		reset();
 		cr_assert(!parse_line(&a, cases[i].line, &err), "%s: %s",
 			  cases[i].line, err.msg);
-		for (; n < 4 && cases[i].kept[n]; n++)
-			cr_expect(n < a.count &&
-					  !strcmp(a.v[n], cases[i].kept[n]),
-				  "%s", cases[i].line);
-		cr_expect(a.count == n && a.help == cases[i].help, "%s",
-			  cases[i].line);
+		for (; n < 4 && cases[i].kept[n]; n++) {
+			cr_assert(n < a.count, "%s", cases[i].line);
+			cr_expect(!strcmp(a.v[n], cases[i].kept[n]), "%s",
+				  cases[i].line);
+		}
+		cr_assert(a.count == n, "%s", cases[i].line);
+		cr_expect(a.help == cases[i].help, "%s", cases[i].line);
 		cr_expect(!a.v[n], "%s: a NULL ends the arguments, not %s",
 			  cases[i].line, a.v[n]);
 	}

@@ -33,21 +33,28 @@ Test(serve_flags, defaults_are_in_their_own_bounds)
 	struct err err = { .msg = "" };
 	size_t n = serve_flags_init(&f, COMMAND_SERVE, list);
 
-	cr_expect(n > 20 && n < SERVE_FLAGS_MAX && !list[n].name);
+	cr_assert(n > 20);
+	cr_assert(n < SERVE_FLAGS_MAX);
+	cr_expect(!list[n].name);
 	cr_expect(!serve_flags_check(&f, &err), "%s", err.msg);
 	cr_expect(f.retention_ms == 90LL * 24 * 3600 * 1000);
 	cr_expect(f.retention_ms == RETENTION_DEFAULT_MS);
-	cr_expect(f.wal_budget == 512 * MIB && f.max_profile == 64 * MIB);
-	cr_expect(!f.lifecycle && !f.admin_api && !f.access_log &&
-			  !f.auto_reload,
-		  "what is dangerous is off");
-	cr_expect(!f.web_config && !f.cors_origin && !f.allowed_hosts);
+	cr_assert(f.wal_budget == 512 * MIB);
+	cr_expect(f.max_profile == 64 * MIB);
+	cr_assert(!f.lifecycle, "what is dangerous is off");
+	cr_assert(!f.admin_api, "what is dangerous is off");
+	cr_assert(!f.access_log, "what is dangerous is off");
+	cr_expect(!f.auto_reload, "what is dangerous is off");
+	cr_assert(!f.web_config);
+	cr_assert(!f.cors_origin);
+	cr_expect(!f.allowed_hosts);
 	for (size_t i = 0; i < n; i++) {
 		const char *out = list[i].out;
 
-		cr_expect(list[i].help && list[i].help[0], "%s", list[i].name);
-		cr_expect(out >= (const char *)&f &&
-			  out < (const char *)(&f + 1));
+		cr_assert(list[i].help, "%s", list[i].name);
+		cr_expect(list[i].help[0], "%s", list[i].name);
+		cr_assert(out >= (const char *)&f);
+		cr_expect(out < (const char *)(&f + 1));
 		for (size_t k = 0; k < i; k++) {
 			cr_expect(strcmp(list[i].name, list[k].name) != 0);
 			cr_expect(list[i].out != list[k].out, "%s and %s",
@@ -200,11 +207,10 @@ Test(serve_flags, the_retention_is_a_size_or_a_share_of_the_disk)
 		int rc = serve_flags_retention(&f, &bytes, &err);
 
 		if (cases[i].bytes < 0) {
-			cr_expect(
-				rc == ERR_INVALID &&
-					strstr(err.msg,
-					       "--storage.tsdb.retention.size"),
-				"%s", cases[i].value);
+			cr_assert(rc == ERR_INVALID, "%s", cases[i].value);
+			cr_expect(strstr(err.msg,
+					 "--storage.tsdb.retention.size"),
+				  "%s", cases[i].value);
 			continue;
 		}
 		cr_expect(!rc, "%s: %s", cases[i].value, err.msg);
@@ -244,8 +250,9 @@ Test(serve_flags, a_new_directory_is_on_the_disk_of_its_nearest_parent)
 		struct err err = { 0 };
 
 		cr_assert(!fs_space(cases[i].parent, &total, &available, &err));
-		cr_expect(!serve_flags_disk(&f, &disk, &err) && disk == total,
-			  "%s: %s", cases[i].path, err.msg);
+		cr_assert(!serve_flags_disk(&f, &disk, &err), "%s: %s",
+			  cases[i].path, err.msg);
+		cr_expect(disk == total, "%s: %s", cases[i].path, err.msg);
 		cr_expect(!serve_flags_retention(&f, &bytes, &err));
 		cr_expect(bytes == (int64_t)(total / 100) * 50, "%s",
 			  cases[i].path);
@@ -289,12 +296,14 @@ Test(serve_flags, every_report_option_is_a_flag)
 
 	reported_init(&r);
 	for (; help[n].name; n++) {
-		cr_assert(n < r.count && n < REPORT_FLAGS_MAX);
+		cr_assert(n < r.count);
+		cr_assert(n < REPORT_FLAGS_MAX);
 		cr_expect(!strcmp(r.list[n].name, help[n].name));
 		cr_expect(!strcmp(r.list[n].help, help[n].help));
 		cr_expect((r.list[n].kind == FLAG_BOOL) == help[n].is_switch);
 	}
-	cr_expect(r.count == n && n > 20);
+	cr_assert(r.count == n);
+	cr_expect(n > 20);
 }
 
 Test(serve_flags, report_flags_become_report_options)
@@ -310,12 +319,20 @@ Test(serve_flags, report_flags_become_report_options)
 
 	cr_assert(!parse_report(&r, none, &err));
 	cr_expect(!report_flags_options(&r.values, &o, &err), "%s", err.msg);
-	cr_expect(o.trim && !o.mean && !o.cum && o.node_count == -1);
-	cr_expect(!o.names.focus[0].len && o.divide_by == 1);
+	cr_assert(o.trim);
+	cr_assert(!o.mean);
+	cr_assert(!o.cum);
+	cr_expect(o.node_count == -1);
+	cr_assert(!o.names.focus[0].len);
+	cr_expect(o.divide_by == 1);
 	cr_assert(!parse_report(&r, some, &err), "%s", err.msg);
 	cr_expect(!report_flags_options(&r.values, &o, &err), "%s", err.msg);
-	cr_expect(check_str(o.names.focus[0], "main") && o.node_count == 5);
-	cr_expect(o.cum && !o.trim && o.mean && o.divide_by == 2.5);
+	cr_assert(check_str(o.names.focus[0], "main"));
+	cr_expect(o.node_count == 5);
+	cr_assert(o.cum);
+	cr_assert(!o.trim);
+	cr_assert(o.mean);
+	cr_expect(o.divide_by == 2.5);
 }
 
 Test(serve_flags, wrong_report_options_are_named)

@@ -64,7 +64,9 @@ static void write_file(const char *variable, const char *text)
 	char *path = mem_printf("%s/%s", folder, variable);
 	FILE *f = fopen(path, "w");
 
-	cr_assert(f && fputs(text, f) >= 0 && !fclose(f));
+	cr_assert(f);
+	cr_assert(fputs(text, f) >= 0);
+	cr_assert(!fclose(f));
 	setenv(variable, path, 1);
 	mem_free(path);
 }
@@ -192,7 +194,8 @@ Test(aws_plan, files_that_do_not_exist_are_like_empty_ones)
 
 	set_environment((const char *const[]){ "HOME=/nonexistent", NULL });
 	cr_expect(!aws_plan_make(&plan, &c, &err), "%s", err.msg);
-	cr_expect(plan.source == AWS_METADATA && !plan.region);
+	cr_assert(plan.source == AWS_METADATA);
+	cr_expect(!plan.region);
 	aws_plan_fini(&plan);
 	set_environment((const char *const[]){ "AWS_CONFIG_FILE=/proc", NULL });
 	cr_expect(aws_plan_make(&plan, &c, &err) == ERR_INVALID);

@@ -58,7 +58,8 @@ Test(discovery_config, files_are_relative_to_the_configuration)
 	decode_good(&d, FILE_SD,
 		    "- files: [a.json, /abs/b.yml, 'dir/*.yaml']\n"
 		    "- {files: [c.yml], refresh_interval: 30s}\n");
-	cr_assert(d.c.count == 2 && file_of(&d, 0)->file_count == 3);
+	cr_assert(d.c.count == 2);
+	cr_assert(file_of(&d, 0)->file_count == 3);
 	cr_expect(d.c.v[0]->kind == &provider_file);
 	cr_expect(check_str(file_of(&d, 0)->files[0], "/etc/everprof/a.json"));
 	cr_expect(check_str(file_of(&d, 0)->files[1], "/abs/b.yml"));
@@ -104,7 +105,8 @@ Test(discovery_config, lists_of_both_kinds_are_one_list)
 	decode_list(&d, FILE_SD, yaml_child(root, "files"));
 	decode_list(&d, HTTP_SD, yaml_child(root, "http"));
 	decode_list(&d, FILE_SD, yaml_child(root, "files"));
-	cr_assert(!d.y.error_count && d.c.count == 5);
+	cr_assert(!d.y.error_count);
+	cr_assert(d.c.count == 5);
 	cr_expect(check_str(file_of(&d, 0)->files[0], "a.yml"));
 	cr_expect(check_str(file_of(&d, 1)->files[0], "b.yml"));
 	cr_expect(check_str(http_of(&d, 2)->url, "http://h"));
@@ -217,8 +219,9 @@ Test(discovery_config, mistakes_are_named_with_their_place)
 		snprintf(at, sizeof(at),
 			 "/etc/everprof/c.yml:%s: ", cases[i].at);
 		cr_expect(d.y.error_count, "%s", cases[i].text);
-		cr_expect(str_starts(yaml_first_error(&d.y), str_of(at)) &&
-				  strstr(buf_cstr(&d.y.errors), cases[i].says),
+		cr_assert(str_starts(yaml_first_error(&d.y), str_of(at)),
+			  "%s: %s", cases[i].text, buf_cstr(&d.y.errors));
+		cr_expect(strstr(buf_cstr(&d.y.errors), cases[i].says),
 			  "%s: %s", cases[i].text, buf_cstr(&d.y.errors));
 		yaml_fini(&d.y);
 	}
@@ -293,9 +296,10 @@ Test(discovery_config, only_keys_of_discoveries_are_taken)
 		cr_expect(discovery_configs_decode(&d.y, &name, &list, &d.c) ==
 				  cases[i].taken,
 			  "%s", cases[i].key);
-		cr_expect(strstr(buf_cstr(&d.y.errors), cases[i].says) &&
-				  !d.y.error_count == !*cases[i].says,
-			  "%s", buf_cstr(&d.y.errors));
+		cr_assert(strstr(buf_cstr(&d.y.errors), cases[i].says), "%s",
+			  buf_cstr(&d.y.errors));
+		cr_expect(!d.y.error_count == !*cases[i].says, "%s",
+			  buf_cstr(&d.y.errors));
 		yaml_fini(&d.y);
 	}
 }

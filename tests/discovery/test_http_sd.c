@@ -36,7 +36,9 @@ void transfer_start(struct http_client *c, const struct http_request *r)
 	snprintf(sent.user_agent, sizeof(sent.user_agent), "%s", r->user_agent);
 	snprintf(sent.accept, sizeof(sent.accept), "%s", r->headers[0]);
 	snprintf(sent.interval, sizeof(sent.interval), "%s", r->headers[1]);
-	cr_expect(!r->headers[2] && !r->post && !r->sink);
+	cr_assert(!r->headers[2]);
+	cr_assert(!r->post);
+	cr_expect(!r->sink);
 	sent.timeout_ms = r->timeout_ms;
 	sent.max_body = r->max_body;
 	sent.config = r->config;
@@ -161,7 +163,8 @@ Test(http_sd, the_request_is_that_of_prometheus)
 		cr_expect(check_str(str_of(sent.interval), cases[i].interval));
 		cr_expect(check_str(str_of(sent.user_agent), "everprof/test"));
 		cr_expect(sent.timeout_ms == cases[i].refresh_ms);
-		cr_expect(sent.max_body == YAML_TEXT_MAX && sent.config);
+		cr_assert(sent.max_body == YAML_TEXT_MAX);
+		cr_expect(sent.config);
 		close_source(&s);
 		cr_expect(sent.cancelled == 1);
 	}
@@ -194,7 +197,9 @@ Test(http_sd, groups_are_taken_from_json)
 	answer(200, JSON,
 	       "[{\"targets\": [\"a:1\", \"b:2\"], \"labels\": {\"k\": "
 	       "\"v\"}}, {\"targets\": []}]");
-	cr_expect(s.p.asked && s.p.changed && s.p.found.count == 1);
+	cr_assert(s.p.asked);
+	cr_assert(s.p.changed);
+	cr_expect(s.p.found.count == 1);
 	cr_expect(has_found(&s, "a:1 b:2 "));
 	g = &s.p.found.v[0]->v[0];
 	cr_assert(g->labels.count == 2);
@@ -244,14 +249,16 @@ Test(http_sd, an_empty_list_takes_targets_away)
 	cr_expect(has_found(&s, "a:1 "));
 	provider_http.refresh(&s.p);
 	answer(200, JSON, "[]");
-	cr_expect(has_found(&s, "") && metric_get(s.p.failures) == 0);
+	cr_assert(has_found(&s, ""));
+	cr_expect(metric_get(s.p.failures) == 0);
 	provider_http.refresh(&s.p);
 	answer(200, JSON, "[{\"targets\": [\"b:1\"]}]");
 	cr_expect(has_found(&s, "b:1 "));
 	/* Programs in Go write null for a list without elements. */
 	provider_http.refresh(&s.p);
 	answer(200, JSON, "null");
-	cr_expect(has_found(&s, "") && metric_get(s.p.failures) == 0);
+	cr_assert(has_found(&s, ""));
+	cr_expect(metric_get(s.p.failures) == 0);
 	close_source(&s);
 }
 
@@ -268,16 +275,19 @@ Test(http_sd, the_same_body_is_no_news)
 	s.p.changed = false;
 	provider_http.refresh(&s.p);
 	answer(200, JSON, body);
-	cr_expect(!s.p.changed && s.p.found.v[0] == first);
+	cr_assert(!s.p.changed);
+	cr_expect(s.p.found.v[0] == first);
 	/* The same body after a failure is no change either. */
 	provider_http.refresh(&s.p);
 	answer(500, JSON, body);
 	provider_http.refresh(&s.p);
 	answer(200, JSON, body);
-	cr_expect(!s.p.changed && s.p.found.v[0] == first);
+	cr_assert(!s.p.changed);
+	cr_expect(s.p.found.v[0] == first);
 	provider_http.refresh(&s.p);
 	answer(200, JSON, "[{\"targets\": [\"a:2\"]}]");
-	cr_expect(s.p.changed && has_found(&s, "a:2 "));
+	cr_assert(s.p.changed);
+	cr_expect(has_found(&s, "a:2 "));
 	close_source(&s);
 }
 
@@ -348,8 +358,10 @@ Test(http_sd, whatever_else_is_answered_changes_nothing)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		provider_http.refresh(&s.p);
 		answer(cases[i].status, JSON, cases[i].body);
-		cr_expect(has_found(&s, "a:1 ") && !s.p.changed, "%ld %s",
-			  cases[i].status, cases[i].body);
+		cr_assert(has_found(&s, "a:1 "), "%ld %s", cases[i].status,
+			  cases[i].body);
+		cr_expect(!s.p.changed, "%ld %s", cases[i].status,
+			  cases[i].body);
 		cr_expect(metric_get(s.p.failures) == ++failures, "%ld %s",
 			  cases[i].status, cases[i].body);
 	}
@@ -362,9 +374,12 @@ Test(http_sd, a_first_failure_completes_the_job_without_it)
 
 	open_source(&s, "http://h/", 1000);
 	provider_http.refresh(&s.p);
-	cr_expect(!s.p.asked && !s.p.changed);
+	cr_assert(!s.p.asked);
+	cr_expect(!s.p.changed);
 	fail(ERR_TIMEOUT);
-	cr_expect(s.p.asked && s.p.changed && !s.p.found.count);
+	cr_assert(s.p.asked);
+	cr_assert(s.p.changed);
+	cr_expect(!s.p.found.count);
 	s.p.changed = false;
 	provider_http.refresh(&s.p);
 	fail(ERR_TIMEOUT);
@@ -373,7 +388,8 @@ Test(http_sd, a_first_failure_completes_the_job_without_it)
 	/* The first body counts as a change, whatever its hash is. */
 	provider_http.refresh(&s.p);
 	answer(200, JSON, "[]");
-	cr_expect(s.p.changed && s.p.found.count == 1);
+	cr_assert(s.p.changed);
+	cr_expect(s.p.found.count == 1);
 	close_source(&s);
 }
 
@@ -384,7 +400,8 @@ Test(http_sd, a_request_that_is_withdrawn_is_no_failure)
 	open_source(&s, "http://h/", 1000);
 	provider_http.refresh(&s.p);
 	fail(ERR_CLOSED);
-	cr_expect(metric_get(s.p.failures) == 0 && !s.p.asked);
+	cr_assert(metric_get(s.p.failures) == 0);
+	cr_expect(!s.p.asked);
 	close_source(&s);
 }
 

@@ -73,7 +73,8 @@ Test(kubeconfig, a_context_leads_to_a_server_and_a_login)
 
 	cr_assert(!*read_file(HTTPS, "{token: t}", &k));
 	cr_expect(!strcmp(k.server, "https://h:1"));
-	cr_expect(k.http.auth == HTTP_AUTH_HEADER && !k.has_exec);
+	cr_assert(k.http.auth == HTTP_AUTH_HEADER);
+	cr_expect(!k.has_exec);
 	cr_expect(check_str(k.http.credentials.text, "t"));
 	cr_expect(k.http.proxy_from_environment);
 	kubeconfig_fini(&k);
@@ -110,7 +111,8 @@ Test(kubeconfig, credentials_are_not_sent_in_plain_text)
 
 	cr_assert(!*read_file("{server: 'http://h'}", "{token: t, as: root}",
 			      &k));
-	cr_expect(k.http.auth == HTTP_AUTH_NONE && !k.http.headers.count);
+	cr_assert(k.http.auth == HTTP_AUTH_NONE);
+	cr_expect(!k.http.headers.count);
 	kubeconfig_fini(&k);
 	cr_assert(!*read_file(HTTPS,
 			      "{token: t, as: root, as-groups: [a, b], "
@@ -134,12 +136,14 @@ Test(kubeconfig, a_plugin_gets_arguments_and_an_environment)
 		"interactiveMode: Never, provideClusterInfo: true}}",
 		&k));
 	cr_assert(k.has_exec);
-	cr_expect(!strcmp(k.exec.args[0], "c") && !strcmp(k.exec.args[2], "b"));
+	cr_assert(!strcmp(k.exec.args[0], "c"));
+	cr_expect(!strcmp(k.exec.args[2], "b"));
 	cr_expect(!k.exec.args[3]);
 	cr_expect(strstr(k.exec.env[0], "KUBERNETES_EXEC_INFO={"));
 	cr_expect(strstr(k.exec.env[0], "\"server\":\"https://h:1/\""), "%s",
 		  k.exec.env[0]);
-	cr_expect(!strcmp(k.exec.env[1], "N=v") && !k.exec.env[2]);
+	cr_assert(!strcmp(k.exec.env[1], "N=v"));
+	cr_expect(!k.exec.env[2]);
 	cr_expect(!strcmp(k.exec.hint, "h"));
 	kubeconfig_fini(&k);
 }
@@ -218,7 +222,8 @@ Test(kube_access, a_configured_server_needs_nothing_else)
 	a = kube_access_new(&f.p, str_of("http://u:p@h"), str_of(""),
 			    count_wakes);
 	cr_assert(!kube_access_get(a, &login, &err));
-	cr_expect(!strcmp(login.url, "http://u:p@h") && login.http);
+	cr_assert(!strcmp(login.url, "http://u:p@h"));
+	cr_expect(login.http);
 	cr_expect(!strstr(kube_access_shown(a), "u:p"), "%s",
 		  kube_access_shown(a));
 	cr_expect(kube_access_expire(a) == INT64_MAX);
@@ -310,11 +315,13 @@ Test(kube_access, a_plugin_runs_once_and_its_failure_is_not_repeated_at_once)
 	while (!woken)
 		fake_loop_turn();
 	cr_assert(!kube_access_get(a, &login, &err), "%s", err.msg);
-	cr_expect(!strcmp(login.url, "https://h:1") && login.http);
+	cr_assert(!strcmp(login.url, "https://h:1"));
+	cr_expect(login.http);
 	cr_expect(runs_of(&file) == 1);
 	/* Just after a run, a refusal does not start another one. */
 	kube_access_reject(a);
-	cr_expect(!kube_access_get(a, &login, &err) && runs_of(&file) == 1);
+	cr_assert(!kube_access_get(a, &login, &err));
+	cr_expect(runs_of(&file) == 1);
 	kube_access_free(a);
 
 	/* A plugin that fails. */
@@ -377,13 +384,17 @@ Test(kube_config, a_role_decides_which_resources_are_watched)
 	struct kube_config c;
 
 	cr_expect(!*check_entry("{role: pod, api_server: 'http://h'}", &c));
-	cr_expect(c.role == KUBE_POD && c.wants[KUBE_POD]);
-	cr_expect(!c.wants[KUBE_NODE] && !c.wants[KUBE_SERVICE]);
+	cr_assert(c.role == KUBE_POD);
+	cr_expect(c.wants[KUBE_POD]);
+	cr_assert(!c.wants[KUBE_NODE]);
+	cr_expect(!c.wants[KUBE_SERVICE]);
 	cr_expect(!*check_entry("{role: endpoints, api_server: 'http://h', "
 				"attach_metadata: {node: true}}",
 				&c));
-	cr_expect(c.wants[KUBE_ENDPOINTS] && c.wants[KUBE_SERVICE]);
-	cr_expect(c.wants[KUBE_POD] && c.wants[KUBE_NODE]);
+	cr_assert(c.wants[KUBE_ENDPOINTS]);
+	cr_expect(c.wants[KUBE_SERVICE]);
+	cr_assert(c.wants[KUBE_POD]);
+	cr_expect(c.wants[KUBE_NODE]);
 	cr_expect(*check_entry("{role: pot, api_server: 'http://h'}", &c));
 	cr_expect(*check_entry("{api_server: 'http://h'}", &c));
 	cr_expect(*check_entry("{role: pod, api_server: 'http://h', "

@@ -83,8 +83,10 @@ Test(kube_session, objects_are_listed_by_pages_and_then_watched)
 	cr_expect(session_asks(
 		&x, "GET http://h/api/v1/pods?limit=500&continue=a%20b\n"));
 	fake_http_answer(200, LIST("5", POD("p2", "4")));
-	cr_expect(kube_session_is_synced(&x.s) && x.s.stores.changed);
-	cr_expect(has_pod(&x, "p1") && has_pod(&x, "p2"));
+	cr_assert(kube_session_is_synced(&x.s));
+	cr_expect(x.s.stores.changed);
+	cr_assert(has_pod(&x, "p1"));
+	cr_expect(has_pod(&x, "p2"));
 	cr_expect(session_asks(&x, WATCH));
 	cr_expect(strstr(fake_http_next(), "&resourceVersion=5\n"), "%s",
 		  fake_http_next());
@@ -110,7 +112,8 @@ Test(kube_session, events_change_the_objects_and_move_the_version)
 		EVENT("ADDED", POD("p3", "6")) EVENT("DELETED", POD("p1", "7"))
 			EVENT("BOOKMARK", "{\"metadata\":{"
 					  "\"resourceVersion\":\"9\"}}"));
-	cr_expect(!has_pod(&x, "p1") && has_pod(&x, "p2"));
+	cr_assert(!has_pod(&x, "p1"));
+	cr_expect(has_pod(&x, "p2"));
 	cr_expect(has_pod(&x, "p3"));
 	cr_expect(!*fake_provider_error(&x.f));
 	/* The next watch goes on from there, but not at once. */
@@ -135,7 +138,8 @@ Test(kube_session, a_new_list_removes_what_is_missing)
 	cr_expect(session_asks(&x, "GET http://h/api/v1/pods?limit=500&"
 				   "resourceVersion=5\n"));
 	fake_http_answer(200, LIST("8", POD("p2", "4")));
-	cr_expect(!has_pod(&x, "p1") && has_pod(&x, "p2"));
+	cr_assert(!has_pod(&x, "p1"));
+	cr_expect(has_pod(&x, "p2"));
 	session_end(&x);
 }
 
@@ -188,7 +192,8 @@ Test(kube_session, a_list_that_the_server_cannot_serve_is_asked_for_otherwise)
 	fake_http_answer(410, "");
 	cr_expect(session_asks(&x, "GET http://h/api/v1/pods\n"));
 	fake_http_answer(200, LIST("6", POD("p1", "3")));
-	cr_expect(has_pod(&x, "p1") && !*fake_provider_error(&x.f));
+	cr_assert(has_pod(&x, "p1"));
+	cr_expect(!*fake_provider_error(&x.f));
 	session_end(&x);
 }
 
@@ -213,10 +218,10 @@ Test(kube_session, a_list_with_a_mistake_keeps_the_objects)
 		fake_http_answer(410, "");
 		cr_assert(session_asks(&x, "GET http://h/api/v1/pods?limit"));
 		fake_http_answer(200, cases[i].answer);
-		cr_expect(
-			*fake_provider_error(&x.f) &&
-				strstr(fake_provider_error(&x.f), cases[i].why),
-			"%s", fake_provider_error(&x.f));
+		cr_assert(*fake_provider_error(&x.f), "%s",
+			  fake_provider_error(&x.f));
+		cr_expect(strstr(fake_provider_error(&x.f), cases[i].why), "%s",
+			  fake_provider_error(&x.f));
 		cr_expect(has_pod(&x, "p1"), "%zu", i);
 		cr_expect(!*session_run(&x), "there is a pause");
 		session_end(&x);
@@ -264,7 +269,8 @@ Test(kube_session, the_server_says_how_long_to_wait)
 	cr_expect(session_asks(&x, FIRST_LIST));
 	fake_http_answer_with(429, "Retry-After: 100", "");
 	left = kube_session_run(&x.s);
-	cr_expect(left > 90000 && left <= 100001, "%lld", (long long)left);
+	cr_assert(left > 90000, "%lld", (long long)left);
+	cr_expect(left <= 100001, "%lld", (long long)left);
 	session_end(&x);
 }
 

@@ -266,7 +266,8 @@ Test(manager, a_job_is_reported_when_all_its_sources_have_answered)
 	begin(&s);
 	direct(0, FINDS, "a");
 	APPLY(&s, "01");
-	cr_expect(goes_round(0) && goes_round(1));
+	cr_assert(goes_round(0));
+	cr_expect(goes_round(1));
 	cr_expect(!get_count(&updates[0]), "the other one is silent yet");
 	direct(1, FINDS, "b");
 	cr_expect(hears(0, "a b "));
@@ -290,7 +291,8 @@ Test(manager, a_source_that_fails_at_first_does_not_hold_up_its_job)
 	 */
 	direct(0, FAILS, "");
 	cr_expect(goes_round(0));
-	cr_expect(get_count(&updates[0]) == 1 && hears(0, "a "));
+	cr_assert(get_count(&updates[0]) == 1);
+	cr_expect(hears(0, "a "));
 	direct(1, FINDS, "b");
 	cr_expect(hears(0, "a b "));
 	end(&s);
@@ -304,13 +306,17 @@ Test(manager, jobs_with_the_same_source_share_it)
 	direct(0, FINDS, "a");
 	direct(1, FINDS, "b");
 	APPLY(&s, "0", "01", "1");
-	cr_expect(hears(0, "a ") && hears(1, "a b ") && hears(2, "b "));
+	cr_assert(hears(0, "a "));
+	cr_assert(hears(1, "a b "));
+	cr_expect(hears(2, "b "));
 	cr_expect(get_count(&puppets[0].opened) == 1);
 	cr_expect(get_count(&puppets[1].opened) == 1);
 	/* Only the jobs of a source that found something new are told. */
 	direct(0, FINDS, "c");
-	cr_expect(hears(0, "c ") && hears(1, "c b "));
-	cr_expect(goes_round(0) && get_count(&updates[2]) == 1);
+	cr_assert(hears(0, "c "));
+	cr_expect(hears(1, "c b "));
+	cr_assert(goes_round(0));
+	cr_expect(get_count(&updates[2]) == 1);
 	end(&s);
 }
 
@@ -327,20 +333,23 @@ Test(manager, a_source_that_stays_goes_on_with_what_it_found)
 	 * not answered, so that the job is not told.
 	 */
 	APPLY(&s, "02");
-	cr_expect(goes_round(2) && get_count(&updates[0]) == 1);
+	cr_assert(goes_round(2));
+	cr_expect(get_count(&updates[0]) == 1);
 	direct(2, FINDS, "c");
 	cr_expect(hears(0, "a c "));
-	cr_expect(get_count(&puppets[0].opened) == 1 &&
-		  !get_count(&puppets[0].closed));
+	cr_assert(get_count(&puppets[0].opened) == 1);
+	cr_expect(!get_count(&puppets[0].closed));
 	APPLY(&s, "2");
 	cr_expect(hears(0, "c "));
 	cr_expect(get_count(&puppets[0].closed) == 1);
 	/* A source that comes back is opened again. */
 	direct(0, FINDS, "d");
 	APPLY(&s, "20");
-	cr_expect(hears(0, "c d ") && get_count(&puppets[0].opened) == 2);
+	cr_assert(hears(0, "c d "));
+	cr_expect(get_count(&puppets[0].opened) == 2);
 	end(&s);
-	cr_expect(puppets[0].closed == 2 && puppets[2].closed == 1);
+	cr_assert(puppets[0].closed == 2);
+	cr_expect(puppets[2].closed == 1);
 }
 
 Test(manager, a_job_that_lost_its_sources_is_told_so_once)
@@ -351,16 +360,19 @@ Test(manager, a_job_that_lost_its_sources_is_told_so_once)
 	direct(0, FINDS, "a");
 	direct(1, FINDS, "b");
 	APPLY(&s, "0", "1", "");
-	cr_expect(hears(0, "a ") && hears(1, "b "));
+	cr_assert(hears(0, "a "));
+	cr_expect(hears(1, "b "));
 	APPLY(&s, "", "1", "");
 	cr_expect(hears(0, ""));
-	cr_expect(goes_round(1) && get_count(&updates[0]) == 2);
+	cr_assert(goes_round(1));
+	cr_expect(get_count(&updates[0]) == 2);
 	/*
 	 * Another configuration does not tell job 0 again that it has no
 	 * sources.
 	 */
 	APPLY(&s, "", "1", "");
-	cr_expect(goes_round(1) && get_count(&updates[0]) == 2);
+	cr_assert(goes_round(1));
+	cr_expect(get_count(&updates[0]) == 2);
 	cr_expect(!get_count(&updates[2]), "a job that never had any");
 	end(&s);
 }
@@ -373,11 +385,13 @@ Test(manager, a_job_that_is_gone_is_not_told)
 	direct(0, FINDS, "a");
 	direct(1, FINDS, "b");
 	APPLY(&s, "0", "1");
-	cr_expect(hears(0, "a ") && hears(1, "b "));
+	cr_assert(hears(0, "a "));
+	cr_expect(hears(1, "b "));
 	APPLY(&s, "0");
 	cr_expect(get_count(&puppets[1].closed) == 1);
 	direct(0, FINDS, "c");
-	cr_expect(hears(0, "c ") && get_count(&updates[1]) == 1);
+	cr_assert(hears(0, "c "));
+	cr_expect(get_count(&updates[1]) == 1);
 	end(&s);
 }
 
@@ -394,7 +408,8 @@ Test(manager, a_reload_reports_each_job_again)
 	 * so that the job must be told again.
 	 */
 	APPLY(&s, "0");
-	cr_expect(comes_to(&updates[0], 2) && hears(0, "a "));
+	cr_assert(comes_to(&updates[0], 2));
+	cr_expect(hears(0, "a "));
 	end(&s);
 }
 
@@ -408,7 +423,9 @@ Test(manager, targets_and_failures_are_counted)
 	direct(1, FAILS, "");
 	direct(2, FINDS, "c");
 	APPLY(&s, "0", "01", "2");
-	cr_expect(hears(0, "a ") && hears(1, "a ") && hears(2, "c "));
+	cr_assert(hears(0, "a "));
+	cr_assert(hears(1, "a "));
+	cr_expect(hears(2, "c "));
 	discovery_stop(s.d);
 	metrics_write(s.metrics, &text);
 	/*
@@ -473,15 +490,20 @@ Test(manager, a_failure_is_shown_until_a_refresh_succeeds)
 	APPLY(&s, "0", "3");
 	cr_expect(goes_round(3));
 	discovery_visit(s.d, see, &seen);
-	cr_expect(seen.count == 2 && seen.is_waiting && seen.line == 1);
-	cr_expect(str_is(seen.job, "1") && !seen.targets);
+	cr_assert(seen.count == 2);
+	cr_assert(seen.is_waiting);
+	cr_expect(seen.line == 1);
+	cr_assert(str_is(seen.job, "1"));
+	cr_expect(!seen.targets);
 	direct(3, FINDS, "a");
-	cr_expect(shows(&s, &seen, "") && seen.targets == 1);
+	cr_assert(shows(&s, &seen, ""));
+	cr_expect(seen.targets == 1);
 	direct(3, FAILS, "");
 	cr_expect(shows(&s, &seen, "puppetas the test says"));
 	cr_expect(seen.targets == 1); /* it is kept */
 	/* Refreshes that say nothing change nothing. */
-	cr_expect(goes_round(3) && shows(&s, &seen, "puppetas the test says"));
+	cr_assert(goes_round(3));
+	cr_expect(shows(&s, &seen, "puppetas the test says"));
 	direct(3, FINDS, "a");
 	cr_expect(shows(&s, &seen, ""));
 	end(&s);
@@ -499,10 +521,12 @@ Test(manager, nobody_is_told_after_the_stop)
 	direct(0, FINDS, "b");
 	/* After the stop, no thread is left that could tell a job. */
 	APPLY(&s, "0");
-	cr_expect(updates[0] == 1 && !puppets[0].closed);
+	cr_assert(updates[0] == 1);
+	cr_expect(!puppets[0].closed);
 	discovery_stop(s.d);
 	end(&s);
-	cr_expect(puppets[0].closed == 1 && puppets[0].outcome == FINDS);
+	cr_assert(puppets[0].closed == 1);
+	cr_expect(puppets[0].outcome == FINDS);
 	discovery_stop(NULL);
 	discovery_free(NULL);
 }

@@ -299,7 +299,8 @@ Test(rest_source, some_failures_only_mean_that_there_are_no_items)
 	/* Another status of the first step is an error. */
 	rest_refresh(&f.p);
 	fake_http_answer(403, "");
-	cr_expect(*fake_provider_error(&f) && !*fake_http_next());
+	cr_assert(*fake_provider_error(&f));
+	cr_expect(!*fake_http_next());
 	fake_provider_close(&f);
 }
 

@@ -48,18 +48,22 @@ Test(target_group, a_group_has_targets_and_labels_in_the_order_of_the_file)
 	/* The groups stay valid after the document is freed. */
 	cr_assert(!d.y.error_count, "%s", buf_cstr(&d.y.errors));
 	yaml_fini(&d.y);
-	cr_assert(d.g->count == 4 && d.g->targets == 3);
+	cr_assert(d.g->count == 4);
+	cr_assert(d.g->targets == 3);
 	v = d.g->v;
-	cr_assert(v[0].target_count == 2 && v[0].labels.count == 4);
+	cr_assert(v[0].target_count == 2);
+	cr_assert(v[0].labels.count == 4);
 	cr_expect(has_label(&v[0].targets[0], 0, "__address__", "b:1"));
 	cr_expect(has_label(&v[0].targets[1], 0, "__address__", "a:1"));
 	cr_expect(has_label(&v[0].labels, 0, "z", "1"));
 	cr_expect(has_label(&v[0].labels, 1, "a", "two"));
 	cr_expect(has_label(&v[0].labels, 2, "m", ""));
 	cr_expect(has_label(&v[0].labels, 3, "n", ""));
-	cr_expect(!v[1].target_count && v[1].labels.count == 1);
+	cr_assert(!v[1].target_count);
+	cr_expect(v[1].labels.count == 1);
 	cr_expect(has_label(&v[2].targets[0], 0, "__address__", "[::1]:9"));
-	cr_expect(!v[3].target_count && !v[3].labels.count);
+	cr_assert(!v[3].target_count);
+	cr_expect(!v[3].labels.count);
 	target_groups_unref(d.g);
 }
 
@@ -70,7 +74,8 @@ Test(target_group, the_label_of_the_source_replaces_one_of_the_group)
 
 	decode(&d, "[{targets: [a], labels: {b: c, __meta_x: own}}, {}]",
 	       &meta);
-	cr_assert(!d.y.error_count && d.g->count == 2);
+	cr_assert(!d.y.error_count);
+	cr_assert(d.g->count == 2);
 	cr_assert(d.g->v[0].labels.count == 2);
 	cr_expect(has_label(&d.g->v[0].labels, 1, "__meta_x", "where"));
 	cr_expect(has_label(&d.g->v[1].labels, 0, "__meta_x", "where"));
@@ -82,7 +87,9 @@ Test(target_group, an_empty_list_has_no_groups)
 	struct decoded d;
 
 	decode(&d, "[]", NULL);
-	cr_expect(!d.y.error_count && !d.g->count && !d.g->targets);
+	cr_assert(!d.y.error_count);
+	cr_assert(!d.g->count);
+	cr_expect(!d.g->targets);
 	drop(&d);
 }
 
@@ -116,9 +123,11 @@ Test(target_group, mistakes_are_named_with_their_place)
 
 		decode(&d, cases[i].text, NULL);
 		snprintf(at, sizeof(at), "g.yml:%s: ", cases[i].at);
-		cr_expect(d.y.error_count && d.g, "%s", cases[i].text);
-		cr_expect(str_starts(yaml_first_error(&d.y), str_of(at)) &&
-				  strstr(buf_cstr(&d.y.errors), cases[i].says),
+		cr_assert(d.y.error_count, "%s", cases[i].text);
+		cr_expect(d.g, "%s", cases[i].text);
+		cr_assert(str_starts(yaml_first_error(&d.y), str_of(at)),
+			  "%s: %s", cases[i].text, buf_cstr(&d.y.errors));
+		cr_expect(strstr(buf_cstr(&d.y.errors), cases[i].says),
 			  "%s: %s", cases[i].text, buf_cstr(&d.y.errors));
 		drop(&d);
 	}
@@ -222,9 +231,11 @@ Test(target_group, references_keep_groups_alive)
 	*vec_add(&list) = d.g;
 	target_groups_share(&copy, &list);
 	target_groups_share(&copy, &list);
-	cr_expect(copy.count == 2 && atomic_load(&d.g->refs) == 4);
+	cr_assert(copy.count == 2);
+	cr_expect(atomic_load(&d.g->refs) == 4);
 	target_groups_list_fini(&list);
-	cr_expect(!list.count && atomic_load(&d.g->refs) == 3);
+	cr_assert(!list.count);
+	cr_expect(atomic_load(&d.g->refs) == 3);
 	target_groups_list_fini(&copy);
 	cr_expect(atomic_load(&d.g->refs) == 1);
 	cr_expect(has_label(&d.g->v[0].targets[0], 0, "__address__", "a:1"));

@@ -41,8 +41,8 @@ static int apply_one(const char *rule, struct str value, struct buf *out,
 	int rc;
 
 	ruled_init(&r, rule);
-	cr_assert(!r.yaml.error_count && r.rules.count == 1, "%s",
-		  buf_cstr(&r.yaml.errors));
+	cr_assert(!r.yaml.error_count, "%s", buf_cstr(&r.yaml.errors));
+	cr_assert(r.rules.count == 1, "%s", buf_cstr(&r.yaml.errors));
 	labels_set(&b, str_of("a"), value);
 	rc = relabel_apply(&r.rules.v[0], &b, err);
 	got = labels_builder_get(&b, str_of("b"));
@@ -80,7 +80,8 @@ Test(rules, the_rule_that_decides_is_told)
 	struct ruled r;
 
 	ruled_init(&r, text);
-	cr_assert(r.rules.count == 5 && !r.yaml.error_count);
+	cr_assert(r.rules.count == 5);
+	cr_assert(!r.yaml.error_count);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct labels_builder b = { 0 };
 		size_t by = 99;
@@ -109,7 +110,8 @@ Test(rules, no_rules_keep_everything)
 	cr_expect(by == 99);
 	relabel_rules_fini(&none);
 	ruled_init(&r, "[]");
-	cr_expect(!r.rules.count && !r.yaml.error_count);
+	cr_assert(!r.rules.count);
+	cr_expect(!r.yaml.error_count);
 	ruled_fini(&r);
 }
 
@@ -146,8 +148,8 @@ Test(rules, rules_that_judge_by_a_label_are_known)
 		struct ruled r;
 
 		ruled_init(&r, cases[i].rule);
-		cr_assert(r.rules.count == 1 && !r.yaml.error_count, "%s",
-			  cases[i].rule);
+		cr_assert(r.rules.count == 1, "%s", cases[i].rule);
+		cr_assert(!r.yaml.error_count, "%s", cases[i].rule);
 		cr_expect(relabel_judges_by(&r.rules.v[0],
 					    str_of(cases[i].label)) ==
 				  cases[i].judges,
@@ -200,19 +202,23 @@ Test(rules, defaults_are_those_of_prometheus)
 	ruled_init(&r, "- target_label: t\n"
 		       "- {target_label: t, separator: , regex: ~, "
 		       "replacement: null}\n");
-	cr_assert(r.rules.count == 2 && !r.yaml.error_count);
+	cr_assert(r.rules.count == 2);
+	cr_assert(!r.yaml.error_count);
 	rule = &r.rules.v[0];
-	cr_expect(rule->action == RELABEL_REPLACE && !rule->source_count);
+	cr_assert(rule->action == RELABEL_REPLACE);
+	cr_expect(!rule->source_count);
 	cr_expect(check_str(rule->separator, ";"));
 	cr_expect(check_str(rule->pattern, "(.*)"));
-	cr_expect(check_str(rule->replacement, "$1") && !rule->modulus);
-	cr_expect(rule->node->line == 1 && rule->node->column == 3);
+	cr_assert(check_str(rule->replacement, "$1"));
+	cr_expect(!rule->modulus);
+	cr_assert(rule->node->line == 1);
+	cr_expect(rule->node->column == 3);
 	rule = &r.rules.v[1];
-	cr_expect(check_str(rule->separator, "") &&
-		  check_str(rule->pattern, "") &&
-		  check_str(rule->replacement, ""));
-	cr_expect(regex_matches(rule->regex, str_of("")) &&
-		  !regex_matches(rule->regex, str_of("x")));
+	cr_assert(check_str(rule->separator, ""));
+	cr_assert(check_str(rule->pattern, ""));
+	cr_expect(check_str(rule->replacement, ""));
+	cr_assert(regex_matches(rule->regex, str_of("")));
+	cr_expect(!regex_matches(rule->regex, str_of("x")));
 	ruled_fini(&r);
 	ruled_fini(&r);
 }

@@ -141,10 +141,11 @@ Test(selector_text, matchers_are_as_they_were_written)
 			  "%s: %s", cases[i].text, err.msg);
 		cr_assert(s.count == cases[i].count, "%s", cases[i].text);
 		m = &s.matchers[s.count - 1];
-		cr_expect(m->op == cases[i].op &&
-				  check_str(m->name, cases[i].name) &&
-				  check_str(m->value, cases[i].value),
-			  "%s", cases[i].text);
+		cr_assert(m->op == cases[i].op, "%s", cases[i].text);
+		cr_assert(check_str(m->name, cases[i].name), "%s",
+			  cases[i].text);
+		cr_expect(check_str(m->value, cases[i].value), "%s",
+			  cases[i].text);
 		cr_expect(!m->regex ==
 			  (m->op == MATCH_EQ || m->op == MATCH_NE));
 		selector_fini(&s);

@@ -368,7 +368,8 @@ Test(compare, ratios_and_variances_are_as_computed_by_hand)
 	cr_expect(fabs(v->e.variance - 0.01) < 1e-12, "%g", v->e.variance);
 	cr_expect(fabs(v->e.degrees - 1) < 1e-12, "%g", v->e.degrees);
 	v = &row_of(&r, &g, "main")->cum;
-	cr_expect(v->e.ratio[0] == 1 && v->e.delta == 0);
+	cr_assert(v->e.ratio[0] == 1);
+	cr_expect(v->e.delta == 0);
 	cr_expect(row_of(&r, &g, "main")->flat.e.ratio[1] == 0);
 	compare_result_fini(&r);
 	compare_fini(&c);
@@ -395,7 +396,8 @@ Test(compare, rates_are_divided_by_what_was_covered)
 	cr_expect(fabs(r.total.e.ratio[1] - 15) < 1e-12);
 	cr_expect(r.total.sure);
 	cr_expect(row_of(&r, &g, "f0")->flat.sure);
-	cr_expect(r.total.e.instances == 1 && r.total.e.agree == 1);
+	cr_assert(r.total.e.instances == 1);
+	cr_expect(r.total.e.agree == 1);
 	compare_result_fini(&r);
 	compare_fini(&c);
 	program_fini(&g);
@@ -566,13 +568,16 @@ Test(compare, groups_of_samples_are_compared_like_functions)
 		samples[i] = i;
 		total -= base[i] + now[i];
 	}
-	cr_expect(!total && base[0] > base[7] && now[2] > base[2]);
+	cr_assert(!total);
+	cr_assert(base[0] > base[7]);
+	cr_expect(now[2] > base[2]);
 	/* The last group has all samples. */
 	of[8] = (struct pprof_run){ 0, 8 };
 	functions = run(&c, &g);
 	c.groups = &groups;
 	r = run(&c, &g);
-	cr_assert(r.rows.count == 9 && r.joined == functions.joined);
+	cr_assert(r.rows.count == 9);
+	cr_assert(r.joined == functions.joined);
 	for (size_t i = 0; i < 8; i++) {
 		char name[8];
 
@@ -581,7 +586,8 @@ Test(compare, groups_of_samples_are_compared_like_functions)
 		cr_expect(is_like(&r.rows.v[i], row_of(&functions, &g, name)));
 		cr_expect(r.rows.v[i].cum.sure || i != 2);
 	}
-	cr_expect(r.rows.v[8].cum.e.delta == 0 && !r.rows.v[8].cum.sure);
+	cr_assert(r.rows.v[8].cum.e.delta == 0);
+	cr_expect(!r.rows.v[8].cum.sure);
 	compare_result_fini(&functions);
 	compare_result_fini(&r);
 	compare_fini(&c);
@@ -622,6 +628,7 @@ Test(compare, limits_end_it_at_any_point)
 		cr_expect(rc == ERR_LIMIT);
 		refused++;
 	}
-	cr_expect(refused > 2 && refused < 99, "%d", refused);
+	cr_assert(refused > 2, "%d", refused);
+	cr_expect(refused < 99, "%d", refused);
 	program_fini(&g);
 }

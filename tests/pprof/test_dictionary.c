@@ -54,12 +54,16 @@ Test(dictionary, samples_of_one_stack_and_labels_are_one_key)
 	/*
 	 * The nodes are the root, main, f below main, g>h, and 0x20 below g>h.
 	 */
-	cr_expect(d.nodes.count == 5 && d.locations.count == 4);
-	cr_expect(d.label_sets.count == 3 && d.mappings.count == 1);
+	cr_assert(d.nodes.count == 5);
+	cr_expect(d.locations.count == 4);
+	cr_assert(d.label_sets.count == 3);
+	cr_expect(d.mappings.count == 1);
 	one = dict_mark(&d);
 	/* Only one stack is new. It takes one new node and one new location. */
 	cr_expect(intern_all(in, &b, keys) == layout);
-	cr_expect(keys[0] == 2 && keys[1] == 4 && keys[2] == 0);
+	cr_assert(keys[0] == 2);
+	cr_assert(keys[1] == 4);
+	cr_expect(keys[2] == 0);
 	cr_expect(d.keys.count == one.keys + 1);
 	cr_expect(d.nodes.count == one.nodes + 1);
 	cr_expect(d.label_sets.count == one.label_sets);
@@ -67,7 +71,8 @@ Test(dictionary, samples_of_one_stack_and_labels_are_one_key)
 	 * The third argument is a guess of the key. A right guess and a wrong
 	 * one give the same key.
 	 */
-	cr_expect(intern_key(in, 0, 2) == 2 && intern_key(in, 0, 0) == 2);
+	cr_assert(intern_key(in, 0, 2) == 2);
+	cr_expect(intern_key(in, 0, 0) == 2);
 	/*
 	 * The guessed key has the same leaf and labels, but its stack has one
 	 * more frame. So the sample gets a new key.
@@ -75,7 +80,8 @@ Test(dictionary, samples_of_one_stack_and_labels_are_one_key)
 	intern_begin(in, &c);
 	(void)intern_layout(in);
 	cr_expect(intern_key(in, 0, 0) == 5);
-	cr_expect(intern_memory(in) > 0 && dict_memory(&d) > 0);
+	cr_assert(intern_memory(in) > 0);
+	cr_expect(dict_memory(&d) > 0);
 	intern_free(in);
 	intern_free(NULL);
 	dict_fini(&d);
@@ -113,7 +119,8 @@ Test(dictionary, what_was_added_can_be_taken_back)
 	cr_expect(dict_equal(&d[0], &d[1]));
 	/* Now everything is taken back. */
 	intern_rollback(in[0], &(struct dict_mark){ .nodes = 1, .strings = 1 });
-	cr_expect(d[0].keys.count == 0 && d[0].strings.strings.count == 1);
+	cr_assert(d[0].keys.count == 0);
+	cr_expect(d[0].strings.strings.count == 1);
 	intern_all(in[0], &a, keys);
 	intern_all(in[0], &b, keys);
 	cr_expect(dict_equal(&d[0], &d[1]));
@@ -141,8 +148,10 @@ Test(dictionary, equal_mappings_of_one_profile_are_twins)
 	m.limit += 0x5000000;
 	*vec_add(&p.mappings) = m;
 	layout = intern_all(in, &p, keys);
-	cr_assert(d.mappings.count == 2 && d.layouts.v[layout].count == 2);
-	cr_expect(d.mappings.v[0].twin == 0 && d.mappings.v[1].twin == 1);
+	cr_assert(d.mappings.count == 2);
+	cr_assert(d.layouts.v[layout].count == 2);
+	cr_assert(d.mappings.v[0].twin == 0);
+	cr_expect(d.mappings.v[1].twin == 1);
 	cr_expect(d.mappings.v[0].size == 0x100000);
 	/* The same mappings at other addresses are another layout. */
 	p.mappings.v[1].start++;
@@ -164,8 +173,10 @@ Test(dictionary, strings_of_the_profile_have_bounds)
 	dict_init(&d);
 	in = intern_new(&d);
 	intern_begin(in, &p);
-	cr_expect(intern_string(in, 1, &to) && to == 1);
-	cr_expect(intern_string(in, 0, &to) && to == 0);
+	cr_assert(intern_string(in, 1, &to));
+	cr_expect(to == 1);
+	cr_assert(intern_string(in, 0, &to));
+	cr_expect(to == 0);
 	cr_expect(check_str(dict_str(&d, 1), "n"));
 	cr_expect(!intern_string(in, p.strings.strings.count, &to));
 	cr_expect(!intern_string(in, UINT64_MAX, &to));
@@ -410,10 +421,12 @@ Test(dictionary, sections_are_compressed_where_it_pays)
 		d = dec_init(buf_bytes(&stored));
 		cr_expect(!section_get(z, &d, &out, NULL));
 		cr_expect(bytes_eq(buf_bytes(&out), buf_bytes(&raw)));
-		cr_expect(dec_u8(&d) == 'z' && !d.bad);
+		cr_assert(dec_u8(&d) == 'z');
+		cr_expect(!d.bad);
 		d = dec_init(buf_bytes(&stored));
 		section_skip(&d);
-		cr_expect(dec_u8(&d) == 'z' && !d.bad);
+		cr_assert(dec_u8(&d) == 'z');
+		cr_expect(!d.bad);
 		/*
 		 * A section that is larger than the maximum of the buffer is
 		 * refused.

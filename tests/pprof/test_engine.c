@@ -151,8 +151,9 @@ Test(merge, samples_that_cancel_out_are_removed)
 	cr_assert(!add(m, one, NULL, NULL));
 	cr_assert(!add(m, one, minus, NULL));
 	p = merge_finish(m);
-	cr_expect(!p->samples.count && !p->locations.count &&
-		  !p->functions.count);
+	cr_assert(!p->samples.count);
+	cr_assert(!p->locations.count);
+	cr_expect(!p->functions.count);
 	merge_free(m);
 }
 
@@ -194,7 +195,8 @@ Test(merge, adds_labels_of_the_series_to_samples)
 	merge_label(m, str_of("pod"), str_of("b"));
 	cr_assert(!add(m, one, NULL, NULL));
 	p = merge_finish(m);
-	cr_expect(p->samples.count == 4 && p->stacks.count == 2);
+	cr_assert(p->samples.count == 4);
+	cr_expect(p->stacks.count == 2);
 	merge_free(m);
 }
 
@@ -379,9 +381,9 @@ Test(decode, errors_name_the_cause)
 				   table[i].len };
 		struct err err = { 0 };
 
-		cr_expect(decode(b, ROOM, &err) == ERR_INVALID &&
-				  strstr(err.msg, table[i].why),
-			  "%zu: %s", i, err.msg);
+		cr_assert(decode(b, ROOM, &err) == ERR_INVALID, "%zu: %s", i,
+			  err.msg);
+		cr_expect(strstr(err.msg, table[i].why), "%zu: %s", i, err.msg);
 	}
 }
 
@@ -447,9 +449,11 @@ Test(legacy, decodes_jemalloc_heap_profiles)
 	struct err err;
 
 	cr_assert(!decoder_run(d, text(heap), &p, &err), "%s", err.msg);
-	cr_expect(p->samples.count == 2 && p->types.count == 2);
-	cr_expect(p->values.v[0] == 2 && p->values.v[1] == 200 &&
-		  p->values.v[3] == 100);
+	cr_assert(p->samples.count == 2);
+	cr_expect(p->types.count == 2);
+	cr_assert(p->values.v[0] == 2);
+	cr_assert(p->values.v[1] == 200);
+	cr_expect(p->values.v[3] == 100);
 	cr_expect(p->locations.v[0].address == 0x401000);
 	cr_expect(str_is(pprof_str(p, p->mappings.v[0].file), "/usr/bin/app"));
 	decoder_free(d);
@@ -518,7 +522,8 @@ static void count_nodes(int64_t max, size_t want)
 	cr_expect(f.v.count == want, "%zu nodes", f.v.count);
 	for (size_t i = 0; i < f.v.count; i++)
 		self += f.v.v[i].self;
-	cr_expect(self == 23 && f.v.v[0].total == 23); /* nothing is lost */
+	cr_assert(self == 23);
+	cr_expect(f.v.v[0].total == 23); /* nothing is lost */
 	flame_fini(&f);
 	report_fini(&r);
 	merge_free(m);

@@ -153,7 +153,8 @@ Test(nodes, nodes_of_one_text_have_an_order)
 	cr_assert(n.v.count == 2);
 	cr_expect(n.v.v[0].key.start_line == 10);
 	cr_expect(str_eq(n.v.v[0].text, n.v.v[1].text));
-	cr_expect(nodes_compare(&n, 0, 1) < 0 && nodes_compare(&n, 1, 0) > 0);
+	cr_assert(nodes_compare(&n, 0, 1) < 0);
+	cr_expect(nodes_compare(&n, 1, 0) > 0);
 	cr_expect(nodes_compare(&n, 1, 1) == 0);
 	nodes_fini(&n);
 	sketch_fini(&s);
@@ -166,11 +167,13 @@ Test(nodes, granularities_have_names)
 	enum granularity g;
 	struct err err;
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		cr_expect(!granularity_parse(str_of(names[i]), &g, NULL) &&
-			  (size_t)g == i);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		cr_assert(!granularity_parse(str_of(names[i]), &g, NULL));
+		cr_expect((size_t)g == i);
+	}
 	cr_expect(granularity_parse(str_of("Files"), &g, &err) == ERR_INVALID);
-	cr_expect(strstr(err.msg, "\"Files\"") && strstr(err.msg, "addresses"));
+	cr_assert(strstr(err.msg, "\"Files\""));
+	cr_expect(strstr(err.msg, "addresses"));
 	cr_expect(granularity_parse(str_of(""), &g, &err) == ERR_INVALID);
 }
 
@@ -341,10 +344,12 @@ Test(graph, means_are_divided_by_the_first_type)
 	 */
 	cr_expect(is_drawn(d, "a 50/75 >c 50\nb 20/20\nc 50/50\n"
 			      "m 0/42 >a 75 >b 20\n"));
-	cr_expect(graph_mean(7, 2) == 3 && graph_mean(-7, 2) == -3);
+	cr_assert(graph_mean(7, 2) == 3);
+	cr_expect(graph_mean(-7, 2) == -3);
 	cr_expect(graph_mean(7, 0) == 7);
 	cr_expect(graph_mean(INT64_MIN, -1) == INT64_MIN);
-	cr_expect(graph_abs(INT64_MIN) == INT64_MIN && graph_abs(-3) == 3);
+	cr_assert(graph_abs(INT64_MIN) == INT64_MIN);
+	cr_expect(graph_abs(-3) == 3);
 	drawn_free(d);
 }
 
@@ -357,12 +362,14 @@ Test(graph, light_nodes_are_dropped)
 
 	cr_expect(is_drawn(d, "b 60/60\nc 31/31\na 0/60 >b 60\n"
 			      "m 0/100 >a 60 >x 40\nx 0/40 >c 31\n"));
-	cr_expect(d->g.dropped_nodes == 2 && d->g.original_count == 5);
+	cr_assert(d->g.dropped_nodes == 2);
+	cr_expect(d->g.original_count == 5);
 	drawn_free(d);
 	/* A node that is exactly at the limit is kept. */
 	o.node_fraction = 0.09;
 	d = drawn_new("samples/count", lines, o);
-	cr_expect(d->g.dropped_nodes == 0 && d->g.shown.count == 7);
+	cr_assert(d->g.dropped_nodes == 0);
+	cr_expect(d->g.shown.count == 7);
 	drawn_free(d);
 	/* The limit 9.9 is cut to 9. */
 	o.node_fraction = 0.099;
@@ -413,7 +420,8 @@ Test(graph, only_the_top_nodes_are_kept)
 	struct drawn *d = drawn_new("samples/count", lines, o);
 
 	cr_expect(is_drawn(d, "b 4/4\nc 3/3\n"));
-	cr_expect(d->g.original_count == 5 && d->g.dropped_nodes == 0);
+	cr_assert(d->g.original_count == 5);
+	cr_expect(d->g.dropped_nodes == 0);
 	drawn_free(d);
 	o.order = GRAPH_CUM;
 	d = drawn_new("samples/count", lines, o);

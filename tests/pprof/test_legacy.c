@@ -417,7 +417,8 @@ Test(legacy, names_of_java_are_taken_apart)
 		buf_printf(&raw, "0x1 %s\n0x9 unused (b.java:1)\nnonsense\n",
 			   table[i].line);
 		cr_assert(!legacy_parse(l, buf_bytes(&raw), &p, NULL));
-		cr_assert(p->functions.count == 1 && p->lines.count == 1);
+		cr_assert(p->functions.count == 1);
+		cr_assert(p->lines.count == 1);
 		f = &p->functions.v[0];
 		cr_expect(check_str(pprof_str(p, f->name), table[i].function));
 		cr_expect(check_str(pprof_str(p, f->file), table[i].file));
@@ -426,8 +427,8 @@ Test(legacy, names_of_java_are_taken_apart)
 		/*
 		 * No address is kept. A location without a name gets a mapping.
 		 */
-		cr_expect(!p->locations.v[0].address &&
-			  !p->locations.v[1].address);
+		cr_assert(!p->locations.v[0].address);
+		cr_expect(!p->locations.v[1].address);
 		cr_expect(p->locations.v[0].mapping == PPROF_NONE);
 		cr_expect(p->locations.v[1].mapping == 0);
 		buf_fini(&raw);
@@ -604,7 +605,8 @@ Test(legacy, stacks_of_a_count_may_be_long)
 		buf_printf(&raw, " 0x7f%010x", i + 16);
 	buf_str(&raw, "\n");
 	cr_assert(!legacy_parse(l, buf_bytes(&raw), &p, NULL));
-	cr_expect(p->samples.count == 1 && p->frames.count == 2000);
+	cr_assert(p->samples.count == 1);
+	cr_expect(p->frames.count == 2000);
 	legacy_free(l);
 	buf_fini(&raw);
 }

@@ -290,10 +290,11 @@ Test(name_filters, malformed_expressions_are_named)
 
 		cr_expect(filter_names(s.p, &table[i].f, &all_permitted, &none,
 				       &err) == ERR_INVALID);
-		cr_expect(!strncmp(err.msg, table[i].name,
-				   strlen(table[i].name)) &&
-				  err.msg[strlen(table[i].name)] == ':',
-			  "%s: %s", table[i].name, err.msg);
+		cr_assert(
+			!strncmp(err.msg, table[i].name, strlen(table[i].name)),
+			"%s: %s", table[i].name, err.msg);
+		cr_expect(err.msg[strlen(table[i].name)] == ':', "%s: %s",
+			  table[i].name, err.msg);
 		sketch_fini(&s);
 	}
 }
@@ -325,7 +326,8 @@ Test(name_filters, work_can_be_refused)
 		buf_printf(&lines, "f%d 1\n", i);
 	s = sketch_init("samples/count", buf_cstr(&lines));
 	cr_expect(filter_names(s.p, &f, &limits, &none, &err) == ERR_TIMEOUT);
-	cr_expect(strstr(err.msg, "time is up") != NULL && left == -1);
+	cr_assert(strstr(err.msg, "time is up") != NULL);
+	cr_expect(left == -1);
 	left = 1;
 	cr_expect(filter_prune_from(s.p, str_of("f1"), &limits, &err) ==
 		  ERR_TIMEOUT);

@@ -60,7 +60,8 @@ static bool same_str(const struct pprof *a, uint32_t i, const struct pprof *b,
 static void expect_same_header(const struct pprof *a, const struct pprof *b)
 {
 	cr_expect(a->time_ns == b->time_ns);
-	cr_expect(a->duration_ns == b->duration_ns && a->period == b->period);
+	cr_assert(a->duration_ns == b->duration_ns);
+	cr_expect(a->period == b->period);
 	cr_expect(same_str(a, a->period_type.type, b, b->period_type.type));
 	cr_expect(same_str(a, a->period_type.unit, b, b->period_type.unit));
 	cr_expect(same_str(a, a->default_type, b, b->default_type));
@@ -81,12 +82,13 @@ static void expect_same_tables(const struct pprof *a, const struct pprof *b)
 
 		cr_expect(same_str(a, x.file, b, y.file));
 		cr_expect(same_str(a, x.build_id, b, y.build_id));
-		cr_expect(x.start == y.start && x.limit == y.limit &&
-			  x.offset == y.offset);
-		cr_expect(x.has_functions == y.has_functions &&
-			  x.has_filenames == y.has_filenames &&
-			  x.has_lines == y.has_lines &&
-			  x.has_inlines == y.has_inlines);
+		cr_assert(x.start == y.start);
+		cr_assert(x.limit == y.limit);
+		cr_expect(x.offset == y.offset);
+		cr_assert(x.has_functions == y.has_functions);
+		cr_assert(x.has_filenames == y.has_filenames);
+		cr_assert(x.has_lines == y.has_lines);
+		cr_expect(x.has_inlines == y.has_inlines);
 	}
 	cr_assert(a->functions.count == b->functions.count);
 	for (size_t i = 0; i < a->functions.count; i++) {
@@ -103,17 +105,19 @@ static void expect_same_tables(const struct pprof *a, const struct pprof *b)
 		struct pprof_line x = a->lines.v[i];
 		struct pprof_line y = b->lines.v[i];
 
-		cr_expect(x.function == y.function && x.line == y.line &&
-			  x.column == y.column);
+		cr_assert(x.function == y.function);
+		cr_assert(x.line == y.line);
+		cr_expect(x.column == y.column);
 	}
 	cr_assert(a->locations.count == b->locations.count);
 	for (size_t i = 0; i < a->locations.count; i++) {
 		struct pprof_location x = a->locations.v[i];
 		struct pprof_location y = b->locations.v[i];
 
-		cr_expect(x.address == y.address && x.mapping == y.mapping);
-		cr_expect(x.lines.first == y.lines.first &&
-			  x.lines.count == y.lines.count);
+		cr_assert(x.address == y.address);
+		cr_expect(x.mapping == y.mapping);
+		cr_assert(x.lines.first == y.lines.first);
+		cr_expect(x.lines.count == y.lines.count);
 		cr_expect(x.folded == y.folded);
 	}
 }
@@ -172,7 +176,8 @@ Test(proto, the_bytes_are_those_of_pprofs_encoder)
 	pprof_reset(&p);
 	strtab_intern(&p.strings, str_of(""));
 	pprof_encode(&p, &raw);
-	cr_expect(raw.len == 4 && !memcmp(raw.ptr, "\x32\x00\x70\x00", 4));
+	cr_assert(raw.len == 4);
+	cr_expect(!memcmp(raw.ptr, "\x32\x00\x70\x00", 4));
 	pprof_fini(&p);
 	buf_fini(&raw);
 }
@@ -186,7 +191,8 @@ Test(proto, an_encoding_that_does_not_fit_is_noticed)
 	pprof_encode(&p, &raw);
 	small = buf_init(raw.len);
 	pprof_encode(&p, &small);
-	cr_expect(!small.over && small.len == raw.len);
+	cr_assert(!small.over);
+	cr_expect(small.len == raw.len);
 	buf_fini(&small);
 	small = buf_init(raw.len - 1);
 	pprof_encode(&p, &small);
@@ -285,10 +291,10 @@ Test(proto, sample_types_are_at_most_256)
 	buf_add(&raw, "\x32\x00", 2);
 	for (int i = 0; i < 256; i++)
 		buf_add(&raw, "\x0a\x00", 2);
-	cr_expect(!decoder_run(d, buf_bytes(&raw), &p, NULL) &&
-		  p->types.count == 256);
-	cr_expect(!scanner_run(s, buf_bytes(&raw), scan, NULL) &&
-		  scan->types.count == 256);
+	cr_assert(!decoder_run(d, buf_bytes(&raw), &p, NULL));
+	cr_expect(p->types.count == 256);
+	cr_assert(!scanner_run(s, buf_bytes(&raw), scan, NULL));
+	cr_expect(scan->types.count == 256);
 	buf_add(&raw, "\x0a\x00", 2);
 	cr_expect(decoder_run(d, buf_bytes(&raw), &p, &err) == ERR_INVALID);
 	cr_expect(strstr(err.msg, "256") != NULL);
@@ -312,18 +318,21 @@ Test(proto, a_decoder_forgets_the_last_profile)
 	pprof_encode(&b, &raw[1]);
 	for (int round = 0; round < 2; round++) {
 		cr_assert(!decoder_run(d, buf_bytes(&raw[0]), &p, NULL));
-		cr_expect(p->samples.count == 3 && p->types.count == 2);
+		cr_assert(p->samples.count == 3);
+		cr_expect(p->types.count == 2);
 		cr_expect(decoder_run(d, bytes_of(str_of("\x0a\x7f")), &p,
 				      NULL) == ERR_INVALID);
 		cr_expect(decoder_run(d, (struct bytes){ 0 }, &p, NULL) ==
 			  ERR_INVALID);
 		cr_assert(!decoder_run(d, buf_bytes(&raw[1]), &p, NULL));
 		cr_expect(sketch_is(p, "the second", "f 1\ng 2\n"));
-		cr_expect(!p->comments.count && !p->time_ns && !p->doc_url);
+		cr_assert(!p->comments.count);
+		cr_assert(!p->time_ns);
+		cr_expect(!p->doc_url);
 		/* Strings borrow from the bytes. */
-		cr_expect(pprof_str(p, 1).ptr > (char *)raw[1].ptr &&
-			  pprof_str(p, 1).ptr <
-				  (char *)raw[1].ptr + raw[1].len);
+		cr_assert(pprof_str(p, 1).ptr > (char *)raw[1].ptr);
+		cr_expect(pprof_str(p, 1).ptr <
+			  (char *)raw[1].ptr + raw[1].len);
 	}
 	decoder_free(d);
 	decoder_free(NULL);
@@ -444,9 +453,9 @@ Test(proto, decoder_and_scan_agree_on_mutants)
 		if (!rc) {
 			cr_assert(scan->sample_count == got->samples.count);
 			cr_assert(scan->types.count == got->types.count);
-			cr_assert(scan->time_ns == got->time_ns &&
-				  scan->period == got->period &&
-				  scan->duration_ns == got->duration_ns);
+			cr_assert(scan->time_ns == got->time_ns);
+			cr_assert(scan->period == got->period);
+			cr_assert(scan->duration_ns == got->duration_ns);
 			for (size_t k = 0; k < got->samples.count; k++)
 				totals[0] = wrap_add(totals[0],
 						     pprof_values(got, k)[0]);
@@ -456,7 +465,8 @@ Test(proto, decoder_and_scan_agree_on_mutants)
 		buf_fini(&b);
 	}
 	/* Both verdicts occur often. */
-	cr_expect(accepted > 1000 && accepted < 19000, "%zu", accepted);
+	cr_assert(accepted > 1000, "%zu", accepted);
+	cr_expect(accepted < 19000, "%zu", accepted);
 	decoder_free(d);
 	scanner_free(s);
 	mem_free(scan);
@@ -523,9 +533,11 @@ Test(unpack, the_encoding_says_how_a_body_is_stored)
 	cr_expect(out->encoding == BODY_ZSTD);
 	unpacked_sample(out, buf_bytes(&packed), &sample);
 	cr_expect(bytes_eq(sample.body, buf_bytes(&packed)));
-	cr_expect(sample.raw_len == raw.len && sample.sample_count == 1);
-	cr_expect(sample.totals[0] == 5 && sample.period == 9 &&
-		  sample.duration_ns == 7);
+	cr_assert(sample.raw_len == raw.len);
+	cr_expect(sample.sample_count == 1);
+	cr_assert(sample.totals[0] == 5);
+	cr_assert(sample.period == 9);
+	cr_expect(sample.duration_ns == 7);
 	cr_expect(typeset_count(sample.typeset) == 1);
 	cr_expect(sample.hash == out->scan.hash);
 	/*

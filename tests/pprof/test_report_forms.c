@@ -542,10 +542,12 @@ Test(report_forms, reports_are_found_by_name)
 
 	cr_expect(report_find(str_of("top"))->kind == REPORT_TOP);
 	cr_expect(report_find(str_of("svg"))->kind == REPORT_DOT);
-	cr_expect(!report_find(str_of("tops")) && !report_find(str_of("")));
+	cr_assert(!report_find(str_of("tops")));
+	cr_expect(!report_find(str_of("")));
 	cr_expect(report_unknown(str_of("tops"), "pprof", &err) == ERR_INVALID);
-	cr_expect(strstr(err.msg, "\"tops\"") && strstr(err.msg, " traces ") &&
-		  strstr(err.msg, " pprof"));
+	cr_assert(strstr(err.msg, "\"tops\""));
+	cr_assert(strstr(err.msg, " traces "));
+	cr_expect(strstr(err.msg, " pprof"));
 }
 
 Test(report_forms, text_is_padded_by_characters)
@@ -626,11 +628,14 @@ Test(report_forms, pgo_keeps_functions_lines_and_calls_only)
 	cr_assert(!pprof_pgo(m, s.p, &out, NULL));
 	/* Without addresses and labels, two of the three stacks are equal. */
 	cr_expect(sketch_is(out, "pgo", "main;f 3 30\nmain;f 4 40\n"));
-	cr_expect(!out->mappings.count && !out->comments.count);
-	cr_expect(out->locations.count == 3 && out->functions.count == 2);
-	for (size_t i = 0; i < out->locations.count; i++)
-		cr_expect(!out->locations.v[i].address &&
-			  out->locations.v[i].mapping == PPROF_NONE);
+	cr_assert(!out->mappings.count);
+	cr_expect(!out->comments.count);
+	cr_assert(out->locations.count == 3);
+	cr_expect(out->functions.count == 2);
+	for (size_t i = 0; i < out->locations.count; i++) {
+		cr_assert(!out->locations.v[i].address);
+		cr_expect(out->locations.v[i].mapping == PPROF_NONE);
+	}
 	cr_expect(out->duration_ns == 5);
 	merge_free(m);
 	sketch_fini(&s);

@@ -142,11 +142,13 @@ Test(scan, finds_types_and_totals_in_any_order)
 
 	good(&b);
 	cr_expect(check_str(str_of(verdict(&b, out)), "ok"));
-	cr_expect(out->types.count == 1 && out->sample_count == 2);
+	cr_assert(out->types.count == 1);
+	cr_expect(out->sample_count == 2);
 	cr_expect(check_str(out->types.types[0].type, "cpu"));
 	cr_expect(check_str(out->types.types[0].unit, "nanoseconds"));
 	cr_expect(out->totals[0] == 12);
-	cr_expect(out->time_ns == 1234 && out->period == 10000000);
+	cr_assert(out->time_ns == 1234);
+	cr_expect(out->period == 10000000);
 	buf_fini(&b);
 	mem_free(out);
 }
@@ -426,7 +428,8 @@ Test(scan, compression_is_detected_by_magic_bytes)
 	cr_expect(!unpack(bytes_of(str_of("goroutine profile: total 3\n"
 					  "3 @ 0x10 0x20\n")),
 			  out, &err));
-	cr_expect(out->scan.totals[0] == 3 && out->scan.types.count == 1);
+	cr_assert(out->scan.totals[0] == 3);
+	cr_expect(out->scan.types.count == 1);
 	cr_expect(unpack((struct bytes){ 0 }, out, &err) == ERR_INVALID);
 	for (int i = 0; i < 200; i++)
 		string(&plain, "padding");

@@ -64,9 +64,10 @@ Test(wire, varints_have_up_to_ten_bytes)
 		/* After an error nothing is left to be read. */
 		cr_expect(w.pos == (w.bad ? w.end : b.ptr + table[i].used),
 			  "%s", table[i].name);
-		cr_expect(wire_varint_slow(&slow) == table[i].value &&
-				  slow.bad == w.bad && slow.pos == w.pos,
-			  "%s", table[i].name);
+		cr_assert(wire_varint_slow(&slow) == table[i].value, "%s",
+			  table[i].name);
+		cr_assert(slow.bad == w.bad, "%s", table[i].name);
+		cr_expect(slow.pos == w.pos, "%s", table[i].name);
 	}
 }
 
@@ -94,17 +95,31 @@ Test(wire, fields_of_all_types_are_read_in_order)
 				      "\x80\x80\x80\x80\x08\xac\x02"));
 	struct wire_field f;
 
-	cr_expect(wire_next(&w, &f) && f.number == 1 && f.type == WIRE_VARINT &&
-		  f.value == 5);
-	cr_expect(wire_next(&w, &f) && f.number == 2 && f.type == WIRE_BYTES &&
-		  check_str(str_from(f.bytes), "ab"));
-	cr_expect(wire_next(&w, &f) && f.number == 3 && f.type == WIRE_64);
-	cr_expect(wire_next(&w, &f) && f.number == 4 && f.type == WIRE_32);
-	cr_expect(wire_next(&w, &f) && f.number == 5 && f.type == WIRE_BYTES &&
-		  !f.bytes.len);
-	cr_expect(wire_next(&w, &f) && f.number == 1 << 28 && f.value == 300);
-	cr_expect(!wire_next(&w, &f) && !w.bad);
-	cr_expect(!wire_next(&w, &f) && !w.bad, "the end stays the end");
+	cr_assert(wire_next(&w, &f));
+	cr_assert(f.number == 1);
+	cr_assert(f.type == WIRE_VARINT);
+	cr_expect(f.value == 5);
+	cr_assert(wire_next(&w, &f));
+	cr_assert(f.number == 2);
+	cr_assert(f.type == WIRE_BYTES);
+	cr_expect(check_str(str_from(f.bytes), "ab"));
+	cr_assert(wire_next(&w, &f));
+	cr_assert(f.number == 3);
+	cr_expect(f.type == WIRE_64);
+	cr_assert(wire_next(&w, &f));
+	cr_assert(f.number == 4);
+	cr_expect(f.type == WIRE_32);
+	cr_assert(wire_next(&w, &f));
+	cr_assert(f.number == 5);
+	cr_assert(f.type == WIRE_BYTES);
+	cr_expect(!f.bytes.len);
+	cr_assert(wire_next(&w, &f));
+	cr_assert(f.number == 1 << 28);
+	cr_expect(f.value == 300);
+	cr_assert(!wire_next(&w, &f));
+	cr_expect(!w.bad);
+	cr_assert(!wire_next(&w, &f), "the end stays the end");
+	cr_expect(!w.bad, "the end stays the end");
 }
 
 Test(wire, an_empty_message_ends_at_once)
@@ -115,8 +130,10 @@ Test(wire, an_empty_message_ends_at_once)
 	uint64_t value;
 
 	cr_expect(!wire_next_small(&w, &number, &value));
-	cr_expect(!wire_next(&w, &f) && !w.bad);
-	cr_expect(!wire_varint(&w) && w.bad);
+	cr_assert(!wire_next(&w, &f));
+	cr_expect(!w.bad);
+	cr_assert(!wire_varint(&w));
+	cr_expect(w.bad);
 }
 
 Test(wire, malformed_fields_are_refused_for_good)
@@ -149,8 +166,8 @@ Test(wire, malformed_fields_are_refused_for_good)
 
 		cr_expect(!wire_next(&w, &f), "%s", table[i].name);
 		cr_expect(w.bad, "%s", table[i].name);
-		cr_expect(!wire_next(&w, &f) && w.bad, "%s: it goes on",
-			  table[i].name);
+		cr_assert(!wire_next(&w, &f), "%s: it goes on", table[i].name);
+		cr_expect(w.bad, "%s: it goes on", table[i].name);
 	}
 }
 
@@ -160,15 +177,19 @@ Test(wire, bytes_to_the_very_end_are_taken)
 	char text[2 + 200];
 	struct wire_field f;
 
-	cr_expect(wire_next(&w, &f) && check_str(str_from(f.bytes), "xyz"));
+	cr_assert(wire_next(&w, &f));
+	cr_expect(check_str(str_from(f.bytes), "xyz"));
 	/* A length of two bytes takes the slow path. */
 	memset(text, 'x', sizeof(text));
 	memcpy(text, "\x12\xc7\x01", 3);
 	w = wire_init(raw(text, sizeof(text)));
-	cr_expect(wire_next(&w, &f) && f.bytes.len == 199);
-	cr_expect(!wire_next(&w, &f) && !w.bad);
+	cr_assert(wire_next(&w, &f));
+	cr_expect(f.bytes.len == 199);
+	cr_assert(!wire_next(&w, &f));
+	cr_expect(!w.bad);
 	w = wire_init(raw(text, sizeof(text) - 1));
-	cr_expect(!wire_next(&w, &f) && w.bad);
+	cr_assert(!wire_next(&w, &f));
+	cr_expect(w.bad);
 }
 
 Test(wire, small_numbers_are_read_and_others_left_alone)
@@ -198,8 +219,8 @@ Test(wire, small_numbers_are_read_and_others_left_alone)
 		bool read = wire_next_small(&w, &number, &value);
 
 		cr_expect(read == (table[i].used > 0), "%s", table[i].name);
-		cr_expect(w.pos == b.ptr + table[i].used && !w.bad, "%s",
-			  table[i].name);
+		cr_assert(w.pos == b.ptr + table[i].used, "%s", table[i].name);
+		cr_expect(!w.bad, "%s", table[i].name);
 		cr_expect(!read || (number == 1 && value == table[i].value),
 			  "%s", table[i].name);
 	}
@@ -258,15 +279,21 @@ Test(strtab, a_wrong_guess_of_the_next_string_is_harmless)
 	struct strtab t = { 0 };
 	uint32_t next = 77;
 
-	cr_expect(strtab_intern_next(&t, str_of("a"), &next) == 1 && next == 2);
-	cr_expect(strtab_intern_next(&t, str_of("b"), &next) == 2 && next == 3);
+	cr_assert(strtab_intern_next(&t, str_of("a"), &next) == 1);
+	cr_expect(next == 2);
+	cr_assert(strtab_intern_next(&t, str_of("b"), &next) == 2);
+	cr_expect(next == 3);
 	next = 1;
-	cr_expect(strtab_intern_next(&t, str_of("a"), &next) == 1 && next == 2);
-	cr_expect(strtab_intern_next(&t, str_of("b"), &next) == 2 && next == 3);
+	cr_assert(strtab_intern_next(&t, str_of("a"), &next) == 1);
+	cr_expect(next == 2);
+	cr_assert(strtab_intern_next(&t, str_of("b"), &next) == 2);
+	cr_expect(next == 3);
 	next = 1;
-	cr_expect(strtab_intern_next(&t, str_of("b"), &next) == 2 && next == 3);
+	cr_assert(strtab_intern_next(&t, str_of("b"), &next) == 2);
+	cr_expect(next == 3);
 	next = UINT32_MAX;
-	cr_expect(strtab_intern_next(&t, str_of(""), &next) == 0 && next == 1);
+	cr_assert(strtab_intern_next(&t, str_of(""), &next) == 0);
+	cr_expect(next == 1);
 	strtab_fini(&t);
 }
 
@@ -317,22 +344,28 @@ Test(id_index, ids_are_found_whatever_their_form)
 
 	expect_places(&m, "in sequence", IDS(1, 2, 3));
 	cr_expect(id_index_memory(&m) == 0, "ids in sequence need no memory");
-	cr_expect(!id_index_has(&m, 0) && !id_index_has(&m, 4));
+	cr_assert(!id_index_has(&m, 0));
+	cr_expect(!id_index_has(&m, 4));
 	cr_expect(!id_index_has(&m, UINT64_MAX));
 	expect_places(&m, "dense", IDS(2, 1, 3, 9));
-	cr_expect(!id_index_has(&m, 0) && !id_index_has(&m, 4));
-	cr_expect(!id_index_has(&m, 10) && !id_index_has(&m, UINT64_MAX));
+	cr_assert(!id_index_has(&m, 0));
+	cr_expect(!id_index_has(&m, 4));
+	cr_assert(!id_index_has(&m, 10));
+	cr_expect(!id_index_has(&m, UINT64_MAX));
 	expect_places(&m, "dense from 0", IDS(0, 1, 2));
 	cr_expect(!id_index_has(&m, 3));
 	expect_places(&m, "sparse", IDS(5, UINT64_MAX, 1, (uint64_t)1 << 40));
-	cr_expect(!id_index_has(&m, 0) && !id_index_has(&m, 2));
+	cr_assert(!id_index_has(&m, 0));
+	cr_expect(!id_index_has(&m, 2));
 	cr_expect(!id_index_has(&m, UINT64_MAX - 1));
 	/* Of the earlier ids nothing is left. */
 	expect_places(&m, "in sequence again", IDS(1, 2));
-	cr_expect(!id_index_has(&m, 5) && !id_index_has(&m, UINT64_MAX));
+	cr_assert(!id_index_has(&m, 5));
+	cr_expect(!id_index_has(&m, UINT64_MAX));
 	expect_places(&m, "dense again", IDS(3));
-	cr_expect(!id_index_has(&m, 1) && !id_index_has(&m, 2) &&
-		  !id_index_has(&m, 9));
+	cr_assert(!id_index_has(&m, 1));
+	cr_assert(!id_index_has(&m, 2));
+	cr_expect(!id_index_has(&m, 9));
 	id_index_fini(&m);
 }
 
@@ -380,7 +413,8 @@ Test(id_index, memory_follows_the_number_of_ids_not_their_size)
 	cr_expect(id_index_find(&m, (uint64_t)1000 << 40) == 999);
 	cr_expect(id_index_memory(&m) < 64 * 1024);
 	id_index_fini(&m);
-	cr_expect(!id_index_memory(&m) && !id_index_has(&m, (uint64_t)1 << 40));
+	cr_assert(!id_index_memory(&m));
+	cr_expect(!id_index_has(&m, (uint64_t)1 << 40));
 }
 
 Test(id_index, one_huge_profile_does_not_pin_its_memory)
@@ -390,8 +424,8 @@ Test(id_index, one_huge_profile_does_not_pin_its_memory)
 	for (uint64_t i = 200000; i > 0; i--)
 		id_index_add(&m, i);
 	cr_expect(id_index_seal(&m));
-	cr_expect(id_index_find(&m, 200000) == 0 &&
-		  id_index_find(&m, 1) == 199999);
+	cr_assert(id_index_find(&m, 200000) == 0);
+	cr_expect(id_index_find(&m, 1) == 199999);
 	id_index_reset(&m);
 	cr_expect(id_index_memory(&m) == 0);
 	expect_places(&m, "a small one", IDS(2, 1));

@@ -370,7 +370,8 @@ static inline void store_damage_chunks(const struct store *s)
 
 	nftw(s->dir.path, store_find_chunks, 8, 0);
 	fd = open(store_chunks_file, O_RDWR);
-	cr_assert(fd >= 0 && !fstat(fd, &st));
+	cr_assert(fd >= 0);
+	cr_assert(!fstat(fd, &st));
 	for (off_t at = 32; at < st.st_size; at++)
 		cr_assert(pwrite(fd, "\xa5", 1, at) == 1);
 	close(fd);

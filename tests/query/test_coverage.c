@@ -107,14 +107,17 @@ Test(coverage, intervals_that_follow_each_other_are_one_span)
 		put(s, "node_cpu job=ebpf node=n", seconds[i]);
 	ask_begin(&a, s);
 	n = ask(&a, "process_cpu exe=a job=ebpf node=n");
-	cr_assert(n && n->spans.count == 3);
+	cr_assert(n);
+	cr_assert(n->spans.count == 3);
 	cr_expect(coverage_overlap(n, t, t + 60000) == 50000);
 	cr_expect(coverage_overlap(n, t + 25000, t + 45000) == 10000);
 	cr_expect(coverage_overlap(n, t + 30000, t + 40000) == 0);
 	cr_expect(coverage_overlap(n, t - 60000, t + 600000) == 60000);
 	cr_expect(coverage_overlap(n, t + 130000, t + 600000) == 0);
-	cr_expect(coverage_has(n, t) && coverage_has(n, t + 29999));
-	cr_expect(!coverage_has(n, t - 1) && !coverage_has(n, t + 30000));
+	cr_assert(coverage_has(n, t));
+	cr_expect(coverage_has(n, t + 29999));
+	cr_assert(!coverage_has(n, t - 1));
+	cr_expect(!coverage_has(n, t + 30000));
 	/* The next heartbeat is due at 140 s. */
 	cr_expect(coverage_held(n, t + 150000, 60000) == t + 150000);
 	cr_expect(coverage_held(n, t + 150001, 60000) == t + 130000);
@@ -146,8 +149,10 @@ Test(coverage, time_that_was_sampled_twice_counts_twice)
 	cr_expect(coverage_overlap(n, t + 20000, t + 30000) == 20000);
 	cr_expect(coverage_overlap(n, t, t + 15000) == 15000);
 	cr_expect(coverage_length(n) == 80000);
-	cr_expect(coverage_has(n, t + 49999) && !coverage_has(n, t + 50000));
-	cr_expect(n->last_to == t + 50000 && n->interval == 10000);
+	cr_assert(coverage_has(n, t + 49999));
+	cr_expect(!coverage_has(n, t + 50000));
+	cr_assert(n->last_to == t + 50000);
+	cr_expect(n->interval == 10000);
 	/* Nobody asked for gaps to be filled. */
 	cr_expect(coverage_held(n, t + 51000, 0) == t + 50000);
 	ask_end(&a);
@@ -220,17 +225,21 @@ Test(coverage, steps_are_cut_by_the_end_of_the_range)
 
 	cr_assert(s.count == 3);
 	cr_expect(time_steps_begin(&s, 2) == 21000);
-	cr_expect(time_steps_end(&s, 1) == 21000 &&
-		  time_steps_end(&s, 2) == 26000);
-	cr_expect(time_steps_seconds(&s, 1) > 9.99 &&
-		  time_steps_seconds(&s, 2) < 5.01);
-	cr_expect(time_steps_at(&s, 1000) == 0 &&
-		  time_steps_at(&s, 11000) == 1);
-	cr_expect(time_steps_at(&s, 26000) == 2 && time_steps_has(&s, 26000));
-	cr_expect(!time_steps_has(&s, 999) && !time_steps_has(&s, 26001));
+	cr_assert(time_steps_end(&s, 1) == 21000);
+	cr_expect(time_steps_end(&s, 2) == 26000);
+	cr_assert(time_steps_seconds(&s, 1) > 9.99);
+	cr_expect(time_steps_seconds(&s, 2) < 5.01);
+	cr_assert(time_steps_at(&s, 1000) == 0);
+	cr_expect(time_steps_at(&s, 11000) == 1);
+	cr_assert(time_steps_at(&s, 26000) == 2);
+	cr_expect(time_steps_has(&s, 26000));
+	cr_assert(!time_steps_has(&s, 999));
+	cr_expect(!time_steps_has(&s, 26001));
 	/* A moment has one step. */
 	s = time_steps_of(5, 5, 1000);
-	cr_expect(s.count == 1 && time_steps_seconds(&s, 0) > 0.99);
+	cr_assert(s.count == 1);
+	cr_expect(time_steps_seconds(&s, 0) > 0.99);
 	s = time_steps_of(INT64_MIN, INT64_MAX, INT64_MAX);
-	cr_expect(s.count == 3 && time_steps_at(&s, INT64_MAX) == 2);
+	cr_assert(s.count == 3);
+	cr_expect(time_steps_at(&s, INT64_MAX) == 2);
 }

@@ -39,8 +39,10 @@ Test(params, first_of_repeated_parameters_is_used)
 	const struct params *p = LIST("a=1", "b=", "a=2");
 	struct str s = { 0 };
 
-	cr_expect(params_find(p, "a", &s) && str_is(s, "1"));
-	cr_expect(params_find(p, "b", &s) && !s.len);
+	cr_assert(params_find(p, "a", &s));
+	cr_expect(str_is(s, "1"));
+	cr_assert(params_find(p, "b", &s));
+	cr_expect(!s.len);
 	cr_expect(!params_find(p, "c", &s));
 }
 
@@ -53,7 +55,8 @@ Test(params, missing_or_empty_required_parameter_is_named)
 	cr_expect(params_require(p, "query", &s, &err) == ERR_INVALID);
 	cr_expect(check_str(str_of(err.msg), "parameter \"query\" is missing"));
 	cr_expect(params_require(p, "none", &s, &err) == ERR_INVALID);
-	cr_expect(!params_require(p, "other", &s, &err) && str_is(s, "x"));
+	cr_assert(!params_require(p, "other", &s, &err));
+	cr_expect(str_is(s, "x"));
 }
 
 Test(params, times_are_milliseconds_seconds_or_relative)
@@ -90,7 +93,9 @@ Test(params, times_are_milliseconds_seconds_or_relative)
 			cr_expect(strstr(err.msg, "parameter \""), "%s",
 				  err.msg);
 		} else {
-			cr_expect(!rc && ms == cases[i].want, "%s: %lld %s",
+			cr_assert(!rc, "%s: %lld %s", cases[i].text,
+				  (long long)ms, err.msg);
+			cr_expect(ms == cases[i].want, "%s: %lld %s",
 				  cases[i].text, (long long)ms, err.msg);
 		}
 	}
@@ -102,7 +107,8 @@ Test(params, millisecond_parameter_overrides_seconds)
 	int64_t ms = 0;
 	struct err err = { 0 };
 
-	cr_expect(!params_time(LIST("s=9", "t=5"), &t, &ms, &err) && ms == 5);
+	cr_assert(!params_time(LIST("s=9", "t=5"), &t, &ms, &err));
+	cr_expect(ms == 5);
 	cr_expect(params_time(LIST("x=9"), &t, &ms, &err) == ERR_INVALID);
 	cr_expect(check_str(str_of(err.msg), "parameter \"t\" is missing"));
 }
@@ -115,10 +121,12 @@ Test(params, reversed_range_is_refused)
 
 	cr_expect(
 		!params_range(LIST("from=1", "to=1"), 0, 0, &from, &to, &err));
-	cr_expect(from == 1 && to == 1);
+	cr_assert(from == 1);
+	cr_expect(to == 1);
 	cr_expect(!params_range(LIST("start=1", "end=2"), 0, 0, &from, &to,
 				&err));
-	cr_expect(from == 1000 && to == 2000);
+	cr_assert(from == 1000);
+	cr_expect(to == 2000);
 	cr_expect(params_range(LIST("from=2", "to=1"), 0, 0, &from, &to,
 			       &err) == ERR_INVALID);
 	cr_expect(strstr(err.msg, "before its start"));
@@ -132,9 +140,12 @@ Test(params, counts_must_be_whole_and_not_negative)
 	int64_t n = 0;
 	struct err err = { 0 };
 
-	cr_expect(!params_count(LIST("n=12"), "n", 3, &n, &err) && n == 12);
-	cr_expect(!params_count(LIST("n="), "n", 3, &n, &err) && n == 3);
-	cr_expect(!params_count(LIST("m=1"), "n", 3, &n, &err) && n == 3);
+	cr_assert(!params_count(LIST("n=12"), "n", 3, &n, &err));
+	cr_expect(n == 12);
+	cr_assert(!params_count(LIST("n="), "n", 3, &n, &err));
+	cr_expect(n == 3);
+	cr_assert(!params_count(LIST("m=1"), "n", 3, &n, &err));
+	cr_expect(n == 3);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		cr_expect(params_count(LIST(bad[i]), "n", 3, &n, &err) ==
 				  ERR_INVALID,
@@ -168,11 +179,15 @@ Test(params, from_and_to_without_time_select_mode_merge)
 
 	cr_expect(!parse_spec(LIST("query=heap", "from=1", "to=9"), "", &s,
 			      &err));
-	cr_expect(s.merged && s.from == 1 && s.to == 9);
+	cr_assert(s.merged);
+	cr_assert(s.from == 1);
+	cr_expect(s.to == 9);
 	cr_expect(!parse_spec(
 		LIST("query=heap", "mode=merge", "start=1", "end=9"), "", &s,
 		&err));
-	cr_expect(s.merged && s.from == 1000 && s.to == 9000);
+	cr_assert(s.merged);
+	cr_assert(s.from == 1000);
+	cr_expect(s.to == 9000);
 	cr_expect(
 		parse_spec(LIST("query=heap", "mode=single", "from=1", "to=9"),
 			   "", &s, &err) == ERR_INVALID);
@@ -200,7 +215,8 @@ Test(params, single_profile_is_searched_around_its_time)
 			LIST("query=heap", "time=1000000", cases[i].match), "",
 			&s, &err);
 
-		cr_expect(!rc && !s.merged, "%s: %s", cases[i].match, err.msg);
+		cr_assert(!rc, "%s: %s", cases[i].match, err.msg);
+		cr_expect(!s.merged, "%s: %s", cases[i].match, err.msg);
 		cr_expect(s.from == 1000000 + cases[i].from, "%s",
 			  cases[i].match);
 		cr_expect(s.to == 1000000 + cases[i].to, "%s", cases[i].match);
@@ -218,7 +234,8 @@ Test(params, extreme_times_do_not_overflow)
 	cr_expect(!parse_spec(LIST("query=heap", "time=-9223372036854775803"),
 			      "", &s, &err),
 		  "%s", err.msg);
-	cr_expect(s.from == INT64_MIN && s.match == MATCH_NEAREST);
+	cr_assert(s.from == INT64_MIN);
+	cr_expect(s.match == MATCH_NEAREST);
 }
 
 Test(params, suffix_of_a_diff_side_is_in_parameter_names_and_errors)
@@ -228,7 +245,8 @@ Test(params, suffix_of_a_diff_side_is_in_parameter_names_and_errors)
 	struct query_spec s;
 	struct err err = { 0 };
 
-	cr_expect(!parse_spec(p, "_a", &s, &err) && s.time == 5);
+	cr_assert(!parse_spec(p, "_a", &s, &err));
+	cr_expect(s.time == 5);
 	cr_expect(parse_spec(p, "_b", &s, &err) == ERR_INVALID);
 	cr_expect(
 		check_str(str_of(err.msg), "parameter \"time_b\" is missing"));
@@ -247,20 +265,27 @@ Test(params, reports_are_found_by_name)
 	struct err err = { 0 };
 
 	cr_expect(!report_request_parse(&q, LIST("x=1"), &err));
-	cr_expect(str_is(q.name, "proto") && !q.type && q.stored);
+	cr_assert(str_is(q.name, "proto"));
+	cr_assert(!q.type);
+	cr_expect(q.stored);
 	cr_expect(!report_request_parse(&q, LIST("report=top"), &err));
-	cr_expect(q.type && q.one_type && !q.stored && !q.single);
+	cr_assert(q.type);
+	cr_assert(q.one_type);
+	cr_assert(!q.stored);
+	cr_expect(!q.single);
 	cr_expect(!report_request_parse(&q, LIST("report=raw"), &err));
-	cr_expect(q.single && q.stored);
+	cr_assert(q.single);
+	cr_expect(q.stored);
 	cr_expect(!report_request_parse(&q, LIST("report=proto", "focus=a"),
 					&err));
-	cr_expect(q.filtered && !q.stored);
+	cr_assert(q.filtered);
+	cr_expect(!q.stored);
 	cr_expect(!report_request_parse(&q, LIST("report=traces"), &err));
 	cr_expect(!q.one_type);
 	cr_expect(report_request_parse(&q, LIST("report=none"), &err) ==
 		  ERR_INVALID);
-	cr_expect(strstr(err.msg, "flamegraph") && strstr(err.msg, "meta"),
-		  "%s", err.msg);
+	cr_assert(strstr(err.msg, "flamegraph"), "%s", err.msg);
+	cr_expect(strstr(err.msg, "meta"), "%s", err.msg);
 }
 
 Test(params, flame_graph_diff_labels_its_base_by_default)
@@ -271,17 +296,21 @@ Test(params, flame_graph_diff_labels_its_base_by_default)
 	cr_expect(!report_request_parse(&q, LIST("report=flamegraph"), &err));
 	cr_expect(q.label_base);
 	cr_expect(!report_request_parse(&q, LIST("report=top"), &err));
-	cr_expect(q.label_base && q.options.net_total);
+	cr_assert(q.label_base);
+	cr_expect(q.options.net_total);
 	cr_expect(!report_request_parse(
 		&q, LIST("report=top", "diff=diff_base"), &err));
-	cr_expect(q.label_base && !q.options.net_total);
+	cr_assert(q.label_base);
+	cr_expect(!q.options.net_total);
 	cr_expect(!report_request_parse(&q, LIST("report=top", "format=text"),
 					&err));
-	cr_expect(!q.label_base && !q.options.net_total);
+	cr_assert(!q.label_base);
+	cr_expect(!q.options.net_total);
 	cr_expect(!report_request_parse(
 		&q, LIST("report=flamegraph", "diff=base", "normalize=1"),
 		&err));
-	cr_expect(!q.label_base && q.normalize == NORMALIZE_TOTAL);
+	cr_assert(!q.label_base);
+	cr_expect(q.normalize == NORMALIZE_TOTAL);
 	cr_expect(report_request_parse(&q, LIST("diff=other"), &err) ==
 		  ERR_INVALID);
 	cr_expect(strstr(err.msg, "\"diff\""), "%s", err.msg);
@@ -294,13 +323,16 @@ Test(params, query_memory_is_returned_to_the_budget)
 	struct query_work w = { .memory = &all, .output = &out };
 	struct err err = { 0 };
 
-	cr_expect(!query_take(&w, 600, &err) && atomic_load(&all.used) == 600);
+	cr_assert(!query_take(&w, 600, &err));
+	cr_expect(atomic_load(&all.used) == 600);
 	cr_expect(query_take(&w, 600, &err) == ERR_LIMIT);
 	cr_expect(strstr(err.msg, "query.memory"), "%s", err.msg);
 	query_give(&w, 100);
-	cr_expect(w.taken == 500 && atomic_load(&all.used) == 500);
+	cr_assert(w.taken == 500);
+	cr_expect(atomic_load(&all.used) == 500);
 	query_release(&w);
-	cr_expect(!w.taken && !atomic_load(&all.used));
+	cr_assert(!w.taken);
+	cr_expect(!atomic_load(&all.used));
 }
 
 Test(params, settling_keeps_only_the_memory_of_the_output)
@@ -382,11 +414,13 @@ Test(params, string_set_removes_duplicates_and_sorts_by_bytes)
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		added += string_set_add(&s, str_of(texts[i]));
-	cr_assert(added == 4 && s.count == 4);
+	cr_assert(added == 4);
+	cr_assert(s.count == 4);
 	string_set_sort(&s);
-	cr_expect(check_str(s.v[0].text, "") && check_str(s.v[1].text, "a"));
-	cr_expect(check_str(s.v[2].text, "b") &&
-		  check_str(s.v[3].text, "\xc3\xa9"));
+	cr_assert(check_str(s.v[0].text, ""));
+	cr_expect(check_str(s.v[1].text, "a"));
+	cr_assert(check_str(s.v[2].text, "b"));
+	cr_expect(check_str(s.v[3].text, "\xc3\xa9"));
 	cr_expect(string_set_memory(&s) > 0);
 	string_set_fini(&s);
 }

@@ -121,9 +121,9 @@ Test(query_merge, merges_know_whether_they_are_of_several_builds)
 			side_open(&x, s, selectors[k]);
 			cr_assert(!side_range(&x, 0, 60));
 			cr_assert(!query_merge_finish(&x.merge, &p, &x.err));
-			cr_expect(!p->several_programs &&
-					  p->several_builds == (k > 0),
-				  "%s", selectors[k]);
+			cr_assert(!p->several_programs, "%s", selectors[k]);
+			cr_expect(p->several_builds == (k > 0), "%s",
+				  selectors[k]);
 			side_close(&x);
 		}
 		cr_assert(!tsdb_flush(s->db, NULL));
@@ -163,7 +163,8 @@ Test(query_merge, ranges_become_one_profile)
 			  "%zu: %zu profiles", i, x.merge.profiles);
 		cr_expect(x.merge.damaged == cases[i].damaged, "%zu: %zu lost",
 			  i, x.merge.damaged);
-		cr_expect(!x.merge.decoder && !x.merge.labels);
+		cr_assert(!x.merge.decoder);
+		cr_expect(!x.merge.labels);
 		side_expect(&x, cases[i].want);
 		side_close(&x);
 	}
@@ -189,7 +190,8 @@ Test(query_merge, chunks_that_cannot_be_listed_are_told_too)
 	store_put(s, "cpu job=a", "cpu", &(struct made)ROW(store_at(2), "f=2"));
 	side_open(&x, s, "cpu");
 	cr_assert(!side_range(&x, 0, 60), "%s", x.err.msg);
-	cr_expect(x.merge.profiles == 1 && x.merge.damaged);
+	cr_assert(x.merge.profiles == 1);
+	cr_expect(x.merge.damaged);
 	cr_assert(query_merge_warnings(&x.merge, &arena, told, 2) == 1);
 	cr_expect(strstr(told[0], "chunks/000001"), "%s", told[0]);
 	side_expect(&x, "f=2");
@@ -274,7 +276,8 @@ Test(query_merge, a_single_profile_keeps_its_labels_and_time)
 	x.spec.from = store_at(0);
 	x.spec.to = store_at(4);
 	cr_assert(!query_merge_run(&x.merge, &x.spec, &x.err), "%s", x.err.msg);
-	cr_expect(x.merge.ms == store_at(2) && x.merge.profiles == 1);
+	cr_assert(x.merge.ms == store_at(2));
+	cr_expect(x.merge.profiles == 1);
 	cr_expect(x.merge.series == 1);
 	cr_expect(check_str(labels_get(x.merge.labels, str_of("job")), "a"));
 	side_expect(&x, "f{job:a}=2");
@@ -340,7 +343,8 @@ Test(query_merge, a_difference_is_the_second_side_less_the_first)
 
 		side_open(&a, s, "cpu");
 		side_open(&b, s, "cpu");
-		cr_assert(!side_range(&a, 1, 1) && !side_range(&b, 9, 9));
+		cr_assert(!side_range(&a, 1, 1));
+		cr_assert(!side_range(&b, 9, 9));
 		cr_assert(!query_merge_finish(&b.merge, &p, &b.err));
 		cr_assert(!query_merge_subtract(&a.merge, both, &cases[i].o, &p,
 						&a.err),
@@ -367,7 +371,8 @@ Test(query_merge, sides_with_other_types_have_no_difference)
 
 	side_open(&a, s, "heap");
 	side_open(&b, s, "cpu");
-	cr_assert(!side_range(&a, 0, 60) && !side_range(&b, 0, 60));
+	cr_assert(!side_range(&a, 0, 60));
+	cr_assert(!side_range(&b, 0, 60));
 	cr_assert(!query_merge_finish(&b.merge, &p, &b.err));
 	cr_expect(query_merge_subtract(&a.merge, both, &o, &p, &a.err) ==
 		  ERR_INVALID);
@@ -414,7 +419,8 @@ Test(query_merge, what_reading_needed_is_given_back_before_the_report)
 	cr_assert(!side_range(&x, 0, 60));
 	kept = atomic_load(&x.memory.used);
 	cr_expect(kept >= (int64_t)merge_memory(x.merge.merge));
-	cr_expect(kept == x.merge.taken && kept == x.work.taken);
+	cr_assert(kept == x.merge.taken);
+	cr_expect(kept == x.work.taken);
 	cr_expect(!x.merge.fetched.raw.cap);
 	side_close(&x);
 	store_close(s);
@@ -472,15 +478,16 @@ Test(query_merge, warnings_say_what_an_answer_lacks)
 		size_t n = query_merge_warnings(&g, &arena, out, cases[i].max);
 
 		cr_assert(n == cases[i].want, "%zu: %zu", i, n);
-		if (cases[i].late && n)
-			cr_expect(strstr(out[0], "17") &&
-					  strstr(out[0], "the deadline passed"),
-				  "%s", out[0]);
-		if (cases[i].damaged && n == (cases[i].late ? 2 : 1))
-			cr_expect(
-				strstr(out[n - 1], "3 ") &&
-					strstr(out[n - 1], "file 5 is damaged"),
-				"%s", out[n - 1]);
+		if (cases[i].late && n) {
+			cr_assert(strstr(out[0], "17"), "%s", out[0]);
+			cr_expect(strstr(out[0], "the deadline passed"), "%s",
+				  out[0]);
+		}
+		if (cases[i].damaged && n == (cases[i].late ? 2 : 1)) {
+			cr_assert(strstr(out[n - 1], "3 "), "%s", out[n - 1]);
+			cr_expect(strstr(out[n - 1], "file 5 is damaged"), "%s",
+				  out[n - 1]);
+		}
 		arena_fini(&arena);
 	}
 }

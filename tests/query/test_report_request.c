@@ -148,15 +148,21 @@ Test(report_request, options_have_the_values_that_were_given)
 
 	cr_assert(!parse_form(&q, form, &err), "%s", err.msg);
 	cr_expect(check_str(q.options.sample_index, "1"));
-	cr_expect(q.options.node_count == 0 && q.options.max_nodes == -1);
+	cr_assert(q.options.node_count == 0);
+	cr_expect(q.options.max_nodes == -1);
 	cr_expect(q.options.node_fraction == 0.25);
 	cr_expect(q.options.edge_fraction == 0.001);
-	cr_expect(q.options.divide_by == 1000 && q.options.cum);
-	cr_expect(!q.options.trim && !q.options.noinlines);
+	cr_assert(q.options.divide_by == 1000);
+	cr_expect(q.options.cum);
+	cr_assert(!q.options.trim);
+	cr_expect(!q.options.noinlines);
 	cr_expect(q.options.granularity == GRANULARITY_LINES);
 	cr_assert(!parse_form(&q, later, &err), "%s", err.msg);
-	cr_expect(q.options.noinlines && q.options.drop_negative);
-	cr_expect(q.options.relative && q.options.trim && !q.options.cum);
+	cr_assert(q.options.noinlines);
+	cr_expect(q.options.drop_negative);
+	cr_assert(q.options.relative);
+	cr_assert(q.options.trim);
+	cr_expect(!q.options.cum);
 	cr_expect(check_str(q.options.unit, "MB"));
 	cr_expect(check_str(q.options.symbol, "^f$"));
 	cr_expect(q.options.node_count == -1);
@@ -384,14 +390,17 @@ Test(report_request, what_cannot_be_read_has_no_function_and_is_counted)
 	finder_open(&f, s, "main");
 	cr_expect(!function_search_look(&f.search, f.q, 0, store_at(1), &found,
 					&err));
-	cr_expect(!found && f.search.visit.unread == 1);
+	cr_assert(!found);
+	cr_expect(f.search.visit.unread == 1);
 	/* A profile that is not there, or was removed, counts as unread. */
 	cr_expect(!function_search_look(&f.search, f.q, 0, store_at(3), &found,
 					&err));
-	cr_expect(!found && f.search.visit.unread == 2);
+	cr_assert(!found);
+	cr_expect(f.search.visit.unread == 2);
 	cr_expect(!function_search_look(&f.search, f.q, 0, store_at(2), &found,
 					&err));
-	cr_expect(found && f.search.visit.unread == 2);
+	cr_assert(found);
+	cr_expect(f.search.visit.unread == 2);
 	finder_close(&f);
 	store_close(s);
 }

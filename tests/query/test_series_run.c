@@ -39,7 +39,9 @@ Test(series_run, rows_of_columns_add_up_as_profiles_do)
 	cr_expect(!tsdb_maintain(s->db, true, NULL));
 	question_open(&a, s);
 	question_ask(&a, 0, INT64_MIN, INT64_MAX);
-	cr_expect(!a.rc && a.merge.profiles == PROFILES && !a.merge.damaged);
+	cr_assert(!a.rc);
+	cr_assert(a.merge.profiles == PROFILES);
+	cr_expect(!a.merge.damaged);
 	cr_expect(!a.merge.fetched.raw.len, "a profile was fetched");
 	cr_assert(!query_merge_finish(&a.merge, &p, &a.err));
 	cr_assert(p->samples.count == FUNCTIONS);
@@ -77,8 +79,10 @@ Test(series_run, profiles_in_columns_and_in_the_wal_add_up_together)
 		put_program(s, i);
 	question_open(&a, s);
 	question_ask(&a, 0, INT64_MIN, INT64_MAX);
-	cr_expect(!a.rc && a.merge.profiles == PROFILES + 20);
-	cr_expect(a.merge.damaged == 1 && a.merge.damage.code == ERR_CORRUPT);
+	cr_assert(!a.rc);
+	cr_expect(a.merge.profiles == PROFILES + 20);
+	cr_assert(a.merge.damaged == 1);
+	cr_expect(a.merge.damage.code == ERR_CORRUPT);
 	cr_assert(!query_merge_finish(&a.merge, &p, &a.err));
 	cr_assert(p->samples.count == FUNCTIONS);
 	for (int64_t k = 0; k < FUNCTIONS; k++)
@@ -104,7 +108,9 @@ Test(series_run, means_of_two_series_are_added)
 	question_open(&a, s);
 	question_ask(&a, 0, INT64_MIN, INT64_MAX);
 	question_ask(&a, 1, INT64_MIN, INT64_MAX);
-	cr_expect(!a.rc && a.merge.series == 2 && a.merge.profiles == 6);
+	cr_assert(!a.rc);
+	cr_assert(a.merge.series == 2);
+	cr_expect(a.merge.profiles == 6);
 	/* The mean 4.5 of series a is rounded to 5 before 100 is added. */
 	question_expect(&a, "two series", "f=105");
 	question_close(&a);
@@ -120,9 +126,13 @@ Test(series_run, a_series_without_profiles_in_the_range_is_not_counted)
 		  &(struct made)ROW(store_at(1), "f=4"));
 	question_open(&a, s);
 	question_ask(&a, 0, store_at(2), store_at(3));
-	cr_expect(!a.rc && !a.merge.series && !a.merge.profiles);
+	cr_assert(!a.rc);
+	cr_assert(!a.merge.series);
+	cr_expect(!a.merge.profiles);
 	question_ask(&a, 0, store_at(0), store_at(1));
-	cr_expect(!a.rc && a.merge.series == 1 && a.merge.profiles == 1);
+	cr_assert(!a.rc);
+	cr_assert(a.merge.series == 1);
+	cr_expect(a.merge.profiles == 1);
 	question_close(&a);
 	store_close(s);
 }
@@ -192,7 +202,8 @@ Test(series_run, a_deadline_cuts_between_profiles_but_not_within_a_difference)
 		question_open(&a, s);
 		querier_on_spend(a.q, pass_deadline, &a);
 		question_ask(&a, 0, INT64_MIN, INT64_MAX);
-		cr_expect(!a.rc && a.merge.late, "%s", cases[i].name);
+		cr_assert(!a.rc, "%s", cases[i].name);
+		cr_expect(a.merge.late, "%s", cases[i].name);
 		cr_expect(a.merge.profiles == cases[i].profiles, "%s: %zu",
 			  cases[i].name, a.merge.profiles);
 		question_expect(&a, cases[i].name, cases[i].want);
@@ -211,7 +222,8 @@ Test(series_run, without_time_for_one_profile_there_is_no_answer)
 	store_put(s, "p job=a", "cpu", &(struct made)ROW(store_at(1), "f=1"));
 	question_open(&late, s);
 	question_ask(&late, 0, INT64_MIN, INT64_MAX);
-	cr_expect(late.rc == ERR_TIMEOUT && !late.merge.late);
+	cr_assert(late.rc == ERR_TIMEOUT);
+	cr_expect(!late.merge.late);
 	question_close(&late);
 	question_open(&stopped, s);
 	question_ask(&stopped, 0, INT64_MIN, INT64_MAX);
@@ -230,7 +242,8 @@ Test(series_run, the_bytes_of_a_fetch_are_taken_once)
 	question_open(&a, s);
 	querier_on_spend(a.q, query_merge_spend_fetch, &a.merge);
 	question_ask(&a, 0, INT64_MIN, INT64_MAX);
-	cr_expect(!a.rc && a.merge.profiles == 20);
+	cr_assert(!a.rc);
+	cr_expect(a.merge.profiles == 20);
 	cr_expect(a.work.taken == a.merge.taken, "%lld of %lld",
 		  (long long)a.work.taken, (long long)a.merge.taken);
 	cr_expect(a.work.taken == atomic_load(&a.memory.used));
@@ -258,7 +271,8 @@ Test(series_run, one_profile_is_added_left_out_or_refused)
 	x.q = a.q;
 	x.ms = store_at(1);
 	cr_expect(!query_add_profile(&a.merge, &x, &a.err));
-	cr_expect(merge_count(a.merge.merge) == 1 && !a.merge.damaged);
+	cr_assert(merge_count(a.merge.merge) == 1);
+	cr_expect(!a.merge.damaged);
 	x.ms = store_at(2);
 	cr_expect(query_add_profile(&a.merge, &x, &a.err) == 1);
 	/*
@@ -267,8 +281,8 @@ Test(series_run, one_profile_is_added_left_out_or_refused)
 	 */
 	x.ms = store_at(3);
 	cr_expect(query_add_profile(&a.merge, &x, &a.err) == 1);
-	cr_expect(a.merge.damaged == 2 && a.merge.damage.code == ERR_CORRUPT,
-		  "the first is kept");
+	cr_assert(a.merge.damaged == 2, "the first is kept");
+	cr_expect(a.merge.damage.code == ERR_CORRUPT, "the first is kept");
 	/* Without operations the profile is added as it is. */
 	x.ms = store_at(1);
 	x.ops = NULL;
@@ -288,10 +302,12 @@ Test(series_run, a_deadline_is_an_error_until_something_is_merged)
 	cr_expect(query_merge_check_late(&a.merge, &a.err) == ERR_TIMEOUT);
 	cr_expect(!a.merge.late);
 	a.merge.profiles = 1;
-	cr_expect(!query_merge_check_late(&a.merge, &a.err) && a.merge.late);
+	cr_assert(!query_merge_check_late(&a.merge, &a.err));
+	cr_expect(a.merge.late);
 	/* An answer that is cut short stays so, even if there is time again. */
 	a.work.deadline_ns = INT64_MAX;
-	cr_expect(!query_merge_check_late(&a.merge, &a.err) && a.merge.late);
+	cr_assert(!query_merge_check_late(&a.merge, &a.err));
+	cr_expect(a.merge.late);
 	question_close(&a);
 	store_close(s);
 }

@@ -90,18 +90,21 @@ static void expect_values(const struct timeline *t, const double *want,
 {
 	const struct timeline_line *l;
 
-	cr_assert(t->groups.count == 1 && t->groups.v[0].lines.count == 1);
+	cr_assert(t->groups.count == 1);
+	cr_assert(t->groups.v[0].lines.count == 1);
 	cr_assert(t->steps.count == n, "%zu points", t->steps.count);
 	l = &t->groups.v[0].lines.v[0];
 	for (size_t i = 0; i < n; i++) {
 		if (want[i] != want[i])
 			cr_expect(!l->known[i], "step %zu", i);
-		else
-			cr_expect(l->known[i] &&
-					  fabs(timeline_line_value(t, l, i) -
-					       want[i]) < 1e-9,
+		else {
+			cr_assert(l->known[i], "step %zu: %g, want %g", i,
+				  timeline_line_value(t, l, i), want[i]);
+			cr_expect(fabs(timeline_line_value(t, l, i) - want[i]) <
+					  1e-9,
 				  "step %zu: %g, want %g", i,
 				  timeline_line_value(t, l, i), want[i]);
+		}
 	}
 }
 
@@ -305,7 +308,8 @@ Test(timeline, a_profile_on_the_border_of_steps_is_split)
 	struct err err;
 
 	timeline_range(&o, &from, &to);
-	cr_expect(from <= -10 * SECOND && to == o.to);
+	cr_assert(from <= -10 * SECOND);
+	cr_expect(to == o.to);
 	cr_assert(!timeline_init(&t, &o, &err));
 	cr_expect(!add_series(&t, "a", "cpu", v, 3, true));
 	expect_values(&t, (double[]){ (6 * 1 + 4 * 3) / 10.0, 3, 5 }, 3);
@@ -557,8 +561,8 @@ Test(timeline, a_program_that_is_idle_uses_no_cpu_time)
 	cr_assert(!timeline_init(&t, &fine, &err));
 	cr_expect(!add_looked(&t, "a", "cpu", v, 1, &n, true));
 	expect_values(&t, (double[]){ 0, 0.1, 0, UNKNOWN, 0, 0 }, 6);
-	cr_expect(t.groups.v[0].lines.v[0].covered[2] == 1 &&
-		  t.groups.v[0].lines.v[0].covered[3] == 0);
+	cr_assert(t.groups.v[0].lines.v[0].covered[2] == 1);
+	cr_expect(t.groups.v[0].lines.v[0].covered[3] == 0);
 	timeline_fini(&t);
 	vec_fini(&n.spans);
 }
@@ -610,8 +614,8 @@ Test(timeline, profiles_of_intervals_without_a_heartbeat_do_not_count)
 	cr_expect(!add_looked(&t, "a", "cpu", v, 4, &n, true));
 	expect_values(&t, (double[]){ 4, 1, 0, 0.5 }, 4);
 	/* Half of the third step is known, and half of the first one. */
-	cr_expect(t.groups.v[0].lines.v[0].covered[2] == 0.5 &&
-		  t.groups.v[0].lines.v[0].covered[0] == 0.5);
+	cr_assert(t.groups.v[0].lines.v[0].covered[2] == 0.5);
+	cr_expect(t.groups.v[0].lines.v[0].covered[0] == 0.5);
 	timeline_fini(&t);
 	vec_fini(&n.spans);
 }

@@ -43,8 +43,8 @@ Test(batch, both_limits_are_kept_and_one_sample_always_goes)
 					   cases[i].max_bytes);
 		size_t want = cases[i].want;
 
-		cr_assert(b.count == want && b.first == &v[0], "%zu: %zu", i,
-			  b.count);
+		cr_assert(b.count == want, "%zu: %zu", i, b.count);
+		cr_assert(b.first == &v[0], "%zu: %zu", i, b.count);
 		cr_expect(v[want - 1].next == NULL, "%zu", i);
 		cr_expect(list == (want < 4 ? &v[want] : NULL), "%zu", i);
 	}
@@ -55,7 +55,9 @@ Test(batch, an_empty_list_gives_an_empty_batch)
 	struct queued_sample *list = NULL;
 	struct batch b = batch_cut(&list, 9, 99);
 
-	cr_expect(!b.count && !b.first && !list);
+	cr_assert(!b.count);
+	cr_assert(!b.first);
+	cr_expect(!list);
 	cr_expect(batch_bytes(&b) == 0);
 }
 

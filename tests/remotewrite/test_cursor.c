@@ -71,7 +71,8 @@ static void overwrite(struct scene *s, off_t at, const char *bytes, size_t n)
 {
 	int fd = open(s->path, O_RDWR);
 
-	cr_assert(fd >= 0 && pwrite(fd, bytes, n, at) == (ssize_t)n);
+	cr_assert(fd >= 0);
+	cr_assert(pwrite(fd, bytes, n, at) == (ssize_t)n);
 	close(fd);
 }
 
@@ -90,9 +91,10 @@ Test(cursor, the_last_state_is_read_again)
 		write_acked(&s, n);
 		cr_expect(!cursor_sync(s.c, NULL));
 		open_at(&s, 0);
-		cr_expect(s.state.acked == n && s.state.safe == n / 2);
-		cr_expect(s.state.trusted_ms == (int64_t)n + 1 &&
-			  s.state.doubt_ms == (int64_t)n + 2);
+		cr_assert(s.state.acked == n);
+		cr_expect(s.state.safe == n / 2);
+		cr_assert(s.state.trusted_ms == (int64_t)n + 1);
+		cr_expect(s.state.doubt_ms == (int64_t)n + 2);
 	}
 	scene_end(&s);
 }
@@ -133,11 +135,13 @@ Test(cursor, a_file_without_an_intact_slot_states_nothing)
 		overwrite(&s, 0, "garbage", 7);
 		cr_assert(!truncate(s.path, (off_t)lengths[i]));
 		open_at(&s, 9);
-		cr_expect(s.damaged && s.state.acked == 0, "%zu", lengths[i]);
+		cr_assert(s.damaged, "%zu", lengths[i]);
+		cr_expect(s.state.acked == 0, "%zu", lengths[i]);
 		write_acked(&s, 10);
 		write_acked(&s, 11);
 		open_at(&s, 0);
-		cr_expect(s.state.acked == 11 && !s.damaged);
+		cr_assert(s.state.acked == 11);
+		cr_expect(!s.damaged);
 		scene_end(&s);
 	}
 }
@@ -156,18 +160,21 @@ Test(cursor, a_file_that_cannot_be_read_is_kept)
 	hook_arm(&disk, FS_READ, "q.cursor", EIO, 1);
 	cr_assert(!cursor_open(&disk.fs, s.path, &s.state, &s.damaged, &s.c,
 			       NULL));
-	cr_expect(s.damaged && s.state.acked == 0);
+	cr_assert(s.damaged);
+	cr_expect(s.state.acked == 0);
 	/* everprof ended before it made a new file: nothing is acknowledged. */
 	cursor_close(s.c);
 	s.c = NULL;
 	cr_assert(!unlink(s.path));
 	open_at(&s, 9);
-	cr_expect(s.damaged && s.state.acked == 0);
+	cr_assert(s.damaged);
+	cr_expect(s.state.acked == 0);
 	cursor_close(s.c);
 	s.c = NULL;
 	cr_assert(!rename(kept, s.path));
 	open_at(&s, 9);
-	cr_expect(s.state.acked == 2 && !s.damaged);
+	cr_assert(s.state.acked == 2);
+	cr_expect(!s.damaged);
 	/* If it cannot be kept, it is not replaced. */
 	cursor_close(s.c);
 	s.c = NULL;
@@ -176,7 +183,8 @@ Test(cursor, a_file_that_cannot_be_read_is_kept)
 	cr_expect(cursor_open(&disk.fs, s.path, &s.state, &s.damaged, &s.c,
 			      NULL));
 	open_at(&s, 9);
-	cr_expect(s.state.acked == 2 && !s.damaged);
+	cr_assert(s.state.acked == 2);
+	cr_expect(!s.damaged);
 	scene_end(&s);
 }
 

@@ -100,12 +100,15 @@ Test(pusher, all_samples_are_settled)
 	cr_assert(!add_samples(p, 5, 10, &err));
 	cr_expect(!report.requests, "there is not enough for a request");
 	cr_assert(!pusher_flush(p, &err));
-	cr_expect(report.settled == 5 && !report.refused && !report.retries);
+	cr_assert(report.settled == 5);
+	cr_assert(!report.refused);
+	cr_expect(!report.retries);
 	cr_expect(report.requests == 1);
 	cr_expect(!strcmp(fake_writer_text(), "1 2 3 4 5"));
 	/* Requests of enough bytes are sent at once. */
 	cr_assert(!add_samples(p, 3, 2 << 20, &err));
-	cr_expect(report.requests == 2 && report.settled == 7);
+	cr_assert(report.requests == 2);
+	cr_expect(report.settled == 7);
 	cr_assert(!pusher_flush(p, &err));
 	cr_expect(report.settled == 8);
 	end(p);
@@ -131,8 +134,10 @@ Test(pusher, failures_are_retried_split_or_reported)
 	cr_assert(!pusher_flush(p, &err), "%s", err.msg);
 	cr_expect(!strcmp(fake_writer_text(), "1 2 3 4 | 1 2 3 4 | 1 2 | 3 4"),
 		  "%s", fake_writer_text());
-	cr_expect(report.retries == 1 && report.settled == 4);
-	cr_expect(report.refused == 1 && strstr(report.why, "400"));
+	cr_assert(report.retries == 1);
+	cr_expect(report.settled == 4);
+	cr_assert(report.refused == 1);
+	cr_expect(strstr(report.why, "400"));
 	end(p);
 }
 
@@ -151,7 +156,8 @@ Test(pusher, wrong_credentials_end_it)
 	fake_writer.judge = denied;
 	cr_assert(!add_samples(p, 2, 10, &err));
 	cr_expect(pusher_flush(p, &err) == ERR_INVALID);
-	cr_expect(strstr(err.msg, "401") && !report.settled);
+	cr_assert(strstr(err.msg, "401"));
+	cr_expect(!report.settled);
 	end(p);
 }
 
@@ -184,7 +190,8 @@ Test(pusher, a_wrong_address_ends_it_and_a_lost_receiver_is_waited_for)
 	fake_writer.judge = lost;
 	cr_assert(!add_samples(p, 1, 10, &err));
 	cr_expect(pusher_flush(p, &err) == ERR_TIMEOUT, "%s", err.msg);
-	cr_expect(report.retries > 0 && strstr(err.msg, "connection refused"));
+	cr_assert(report.retries > 0);
+	cr_expect(strstr(err.msg, "connection refused"));
 	end(p);
 }
 
@@ -214,6 +221,7 @@ Test(pusher, a_rate_spreads_the_requests)
 	cr_assert(!pusher_flush(p, &err));
 	cr_assert(!add_samples(p, 2, 10, &err));
 	cr_assert(!pusher_flush(p, &err));
-	cr_expect(report.settled == 4 && report.requests == 2);
+	cr_assert(report.settled == 4);
+	cr_expect(report.requests == 2);
 	end(p);
 }

@@ -144,8 +144,8 @@ Test(queue, a_disk_that_fails_for_a_while_costs_no_sample)
 		   bytes_of(str_of("- url: http://127.0.0.1:1/write\n"
 				   "  name: c\n")));
 	remote_write_decode(&y, y.root, &configs);
-	cr_assert(!y.error_count && configs.count == 1, "%s",
-		  buf_cstr(&y.errors));
+	cr_assert(!y.error_count, "%s", buf_cstr(&y.errors));
+	cr_assert(configs.count == 1, "%s", buf_cstr(&y.errors));
 	cr_assert(!queue_start(&o, &configs.v[0], NULL, 0, &q, &err), "%s",
 		  err.msg);
 	while (pending_of(q) < SAMPLES)

@@ -157,9 +157,12 @@ Test(receiver, profiles_are_stored_and_synced_once)
 	begin_series(&f, "b");
 	add_profile(&f, 3000);
 	cr_expect(!send_message(&f), "%s", f.err.msg);
-	cr_expect(f.out.stored == 3 && !f.out.refused);
-	cr_expect(f.store.appended == 3 && f.store.synced == 1);
-	cr_expect(f.store.from == 100 && f.store.to == 102);
+	cr_assert(f.out.stored == 3);
+	cr_expect(!f.out.refused);
+	cr_assert(f.store.appended == 3);
+	cr_expect(f.store.synced == 1);
+	cr_assert(f.store.from == 100);
+	cr_expect(f.store.to == 102);
 	cr_expect(f.store.encoding == BODY_ZSTD ||
 		  f.store.encoding == BODY_PLAIN);
 	cr_expect(receiver_counts_of(f.r).stored == 3);
@@ -176,7 +179,8 @@ Test(receiver, refused_profiles_are_named_and_the_others_are_stored)
 	put_sample(&f.series, "no profile", 2000);
 	add_profile(&f, 3000);
 	cr_expect(send_message(&f) == ERR_INVALID);
-	cr_expect(f.out.stored == 2 && f.out.refused == 1);
+	cr_assert(f.out.stored == 2);
+	cr_expect(f.out.refused == 1);
 	cr_expect(strstr(f.err.msg,
 			 "1 of 3 profiles were refused: cpu{job=\"a\"}"
 			 " at 1970-01-01T00:00:02"),
@@ -189,7 +193,8 @@ Test(receiver, refused_profiles_are_named_and_the_others_are_stored)
 	add_profile(&f, 1000);
 	add_profile(&f, 3000);
 	cr_expect(send_message(&f) == ERR_INVALID);
-	cr_expect(f.out.stored == 1 && f.out.refused == 1);
+	cr_assert(f.out.stored == 1);
+	cr_expect(f.out.refused == 1);
 	cr_expect(receiver_counts_of(f.r).conflicts == 1);
 	cr_expect(receiver_counts_of(f.r).refused == 2);
 	fixture_end(&f);
@@ -207,7 +212,8 @@ Test(receiver, a_series_with_bad_labels_is_refused_as_a_whole)
 	begin_series(&f, "b");
 	add_profile(&f, 3000);
 	cr_expect(send_message(&f) == ERR_INVALID);
-	cr_expect(f.out.stored == 1 && f.out.refused == 2);
+	cr_assert(f.out.stored == 1);
+	cr_expect(f.out.refused == 2);
 	cr_expect(strstr(f.err.msg, "2 of 3 profiles were refused"), "%s",
 		  f.err.msg);
 	fixture_end(&f);
@@ -230,7 +236,8 @@ Test(receiver, temporary_errors_end_the_request)
 		add_profile(&f, 3000);
 		cr_expect(send_message(&f) == codes[i], "%zu", i);
 		cr_expect(!f.out.refused, "it may be stored later");
-		cr_expect(f.store.appended == 1 && !f.store.synced);
+		cr_assert(f.store.appended == 1);
+		cr_expect(!f.store.synced);
 		fixture_end(&f);
 	}
 }
@@ -273,7 +280,8 @@ Test(receiver, malformed_requests_store_nothing)
 				   bytes_of(str_of(cases[i].body)), INT64_MAX);
 
 		cr_expect(rc == cases[i].code, "%zu: %d %s", i, rc, f.err.msg);
-		cr_expect(!f.store.appended && !f.out.stored);
+		cr_assert(!f.store.appended);
+		cr_expect(!f.out.stored);
 	}
 	fixture_end(&f);
 }

@@ -83,10 +83,12 @@ Test(retry, the_waiting_time_doubles_and_is_spread)
 		for (uint64_t r = 0; r < 6000; r += 7) {
 			int64_t ms = retry_backoff_ms(&b, n, r);
 
-			cr_assert(ms >= full / 2 && ms <= full, "%u", n);
+			cr_assert(ms >= full / 2, "%u", n);
+			cr_assert(ms <= full, "%u", n);
 			most = ms > most ? ms : most;
 		}
-		cr_expect(least == full / 2 && most >= full - 1);
+		cr_assert(least == full / 2);
+		cr_expect(most >= full - 1);
 		full = full * 2 > 5000 ? 5000 : full * 2;
 	}
 	cr_expect(retry_backoff_ms(&(struct retry_bounds){ 1, 1 }, 5, 9) <= 1);
@@ -115,16 +117,21 @@ Test(window, the_position_moves_to_the_first_missing_sample)
 	ack_window_init(&w, place_at(10));
 	for (int i = 0; i < 4; i++)
 		n[i] = ack_window_add(&w, place_at(20 + 10 * (uint64_t)i));
-	cr_expect(ack_window_count(&w) == 4 && is_at(&w, 10));
-	cr_expect(!ack_window_ack(&w, n[1]) && is_at(&w, 10));
+	cr_assert(ack_window_count(&w) == 4);
+	cr_expect(is_at(&w, 10));
+	cr_assert(!ack_window_ack(&w, n[1]));
+	cr_expect(is_at(&w, 10));
 	cr_expect(!ack_window_ack(&w, n[3]));
-	cr_expect(ack_window_ack(&w, n[0]) && is_at(&w, 30));
+	cr_assert(ack_window_ack(&w, n[0]));
+	cr_expect(is_at(&w, 30));
 	cr_expect(ack_window_count(&w) == 2);
 	ack_window_pass(&w, place_at(99)); /* behind the last one */
 	cr_expect(is_at(&w, 30));
-	cr_expect(ack_window_ack(&w, n[2]) && is_at(&w, 99));
+	cr_assert(ack_window_ack(&w, n[2]));
+	cr_expect(is_at(&w, 99));
 	ack_window_pass(&w, place_at(120));
-	cr_expect(is_at(&w, 120) && !ack_window_count(&w));
+	cr_assert(is_at(&w, 120));
+	cr_expect(!ack_window_count(&w));
 	ack_window_fini(&w);
 }
 
@@ -151,7 +158,8 @@ Test(window, samples_are_acknowledged_in_any_order)
 			numbers[k] = 0;
 			cr_assert(w.acked.position <= end);
 		}
-		cr_expect(is_at(&w, end) && !ack_window_count(&w));
+		cr_assert(is_at(&w, end));
+		cr_expect(!ack_window_count(&w));
 		end = w.acked.position;
 	}
 	ack_window_fini(&w);

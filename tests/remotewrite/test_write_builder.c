@@ -82,7 +82,8 @@ Test(write_builder, samples_of_all_encodings_are_read_back)
 			  "%zu", i);
 	}
 	cr_assert(!write_request_check(buf_bytes(&message), &size, NULL));
-	cr_expect(size.series == 15 && size.samples == 15);
+	cr_assert(size.series == 15);
+	cr_expect(size.samples == 15);
 	w = wire_init(buf_bytes(&message));
 	for (size_t i = 0; i < 15; i++) {
 		struct bytes raw = { .ptr = text, .len = sizes[i % 5] };
@@ -126,7 +127,8 @@ Test(write_builder, damaged_bodies_leave_the_message_as_it_was)
 		cr_expect(write_builder_add(b, labels, &s, &message, NULL) ==
 				  ERR_CORRUPT,
 			  "%d", e);
-		cr_expect(message.len == len && !message.over);
+		cr_assert(message.len == len);
+		cr_expect(!message.over);
 		/* A length that is not that of the profile. */
 		s = make((enum body_encoding)(e > BODY_ZSTD ? 0 : e), raw, 5,
 			 &body);
@@ -134,7 +136,8 @@ Test(write_builder, damaged_bodies_leave_the_message_as_it_was)
 		cr_expect(write_builder_add(b, labels, &s, &message, NULL) ==
 				  ERR_CORRUPT,
 			  "%d", e);
-		cr_expect(message.len == len && !message.over);
+		cr_assert(message.len == len);
+		cr_expect(!message.over);
 	}
 	cr_expect(!write_request_check(buf_bytes(&message), &size, NULL));
 	cr_expect(size.samples == 1);
@@ -142,7 +145,8 @@ Test(write_builder, damaged_bodies_leave_the_message_as_it_was)
 	s = make(BODY_PLAIN, raw, 5, &body);
 	cr_expect(write_builder_add(b, labels, &s, &message, NULL) ==
 		  ERR_TOOBIG);
-	cr_expect(message.len == len && !message.over);
+	cr_assert(message.len == len);
+	cr_expect(!message.over);
 	write_builder_free(b);
 	buf_fini(&message);
 	buf_fini(&body);

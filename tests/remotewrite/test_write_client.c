@@ -105,8 +105,13 @@ Test(write_client, a_request_says_what_it_has)
 	answer.headers = "X-Everprof-Samples-Written: 2";
 	answer.body = "";
 	a = send_once(c, 1);
-	cr_expect(a.done && a.status == 204 && a.judged && a.written == 2);
-	cr_expect(a.samples == 2 && a.message_len > 18 && a.body_len > 0);
+	cr_assert(a.done);
+	cr_assert(a.status == 204);
+	cr_assert(a.judged);
+	cr_expect(a.written == 2);
+	cr_assert(a.samples == 2);
+	cr_assert(a.message_len > 18);
+	cr_expect(a.body_len > 0);
 	cr_expect(!*a.error, "%s", a.error);
 	text = fake_http.v.v[0].text;
 	cr_expect(strstr(text, "http://h/api/v1/write\n"), "%s", text);
@@ -159,7 +164,8 @@ Test(write_client, an_answer_that_is_not_from_a_receiver_is_an_error)
 		answer.headers = cases[i].headers;
 		answer.body = "";
 		a = send_once(c, 1);
-		cr_expect(a.done && a.status == cases[i].status, "%zu", i);
+		cr_assert(a.done, "%zu", i);
+		cr_expect(a.status == cases[i].status, "%zu", i);
 		cr_expect(strstr(a.error, cases[i].why), "%s", a.error);
 		cr_expect(a.judged == cases[i].judged, "%zu", i);
 		cr_expect(a.retry_after_ms == (i == 3 ? 7000 : 0));
@@ -175,7 +181,8 @@ Test(write_client, a_request_without_an_answer_can_be_interrupted)
 
 	answer.status = -1;
 	write_client_send(c, 1, soon, NULL, &a);
-	cr_expect(!a.done && !a.status);
+	cr_assert(!a.done);
+	cr_expect(!a.status);
 	cr_expect(fake_http.v.v[0].is_cancelled);
 	write_client_wake(c);
 	cr_expect(answer.polls > 100);

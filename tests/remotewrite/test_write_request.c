@@ -48,7 +48,8 @@ Test(write_request, series_and_samples_are_read_in_order)
 	put_series(&m, &series);
 	put_field(&m, 2, (struct bytes){ 0 }); /* an empty tenant */
 	cr_assert(!check(&m, &size));
-	cr_expect(size.series == 2 && size.samples == 2);
+	cr_assert(size.series == 2);
+	cr_expect(size.samples == 2);
 
 	w = wire_init(buf_bytes(&m));
 	cr_assert(write_request_next(&w, &s));
@@ -74,7 +75,8 @@ Test(write_request, an_empty_message_is_valid)
 	struct buf m = { 0 };
 
 	cr_expect(!check(&m, &size));
-	cr_expect(!size.series && !size.samples);
+	cr_assert(!size.series);
+	cr_expect(!size.samples);
 }
 
 /* Every prefix of a message is refused, unless it ends between two series. */

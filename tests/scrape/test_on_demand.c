@@ -133,13 +133,15 @@ Test(on_demand, a_profile_that_is_stored_is_named_by_labels_and_time)
 				 "['a:1', 'b:1']"));
 	w = wish_for(&t, "b:1", 7);
 	start_wish(&w);
-	cr_assert(has_begun(1) && begun_at(0).ask);
+	cr_assert(has_begun(1));
+	cr_assert(begun_at(0).ask);
 	cr_expect(begun_at(0).due_ms == START, "now");
 	cr_expect(check_str(str_of(begun_at(0).ask->url),
 			    "http://b:1/debug/pprof/heap?seconds=7"));
 	cr_expect(begun_at(0).ask->timeout_ms == 11000);
 	on_demand_end(t.s, begun_at(0).ask, 0, NULL, START + 5);
-	cr_expect(end_wish(&w) == 0 && w.ms == START + 5);
+	cr_assert(end_wish(&w) == 0);
+	cr_expect(w.ms == START + 5);
 	cr_expect(check_str(labels_get(w.labels, str_of("instance")), "b:1"));
 	labels_unref(w.labels);
 	wait_for_asking(&t, 0);
@@ -175,7 +177,8 @@ Test(on_demand, the_error_of_a_scrape_is_told_as_what_it_means_to_the_caller)
 		err_set(&err, cases[i].code, "as the test says");
 		on_demand_end(t.s, begun_at(i).ask, cases[i].code, &err, 0);
 		cr_expect(end_wish(&w) == cases[i].rc, "case %zu: %d", i, w.rc);
-		cr_expect(strstr(w.err.msg, "as the test says") && !w.labels);
+		cr_assert(strstr(w.err.msg, "as the test says"));
+		cr_expect(!w.labels);
 		end_scrape(t.s, begun_at(i).target);
 	}
 	stage_end(&t);
@@ -191,7 +194,8 @@ Test(on_demand, a_caller_that_gives_up_leaves_its_scrape_alone)
 	w = wish_for(&t, "a:1", -1);
 	w.deadline_ns = clock_mono_ns();
 	start_wish(&w);
-	cr_expect(end_wish(&w) == ERR_TIMEOUT && !w.labels);
+	cr_assert(end_wish(&w) == ERR_TIMEOUT);
+	cr_expect(!w.labels);
 	cr_assert(has_begun(1));
 	wait_for_asking(&t, 1);
 	/* The sanitizers see whether the request was freed too early. */
@@ -221,14 +225,18 @@ Test(on_demand, requests_pass_those_whose_target_is_busy)
 		s.asked = scrape_request_ref(r[i]);
 	}
 	t[2].running = true;
-	cr_expect(on_demand_take(&s) == r[0] && t[0].running);
-	cr_expect(on_demand_take(&s) == r[2] && t[1].running);
+	cr_assert(on_demand_take(&s) == r[0]);
+	cr_expect(t[0].running);
+	cr_assert(on_demand_take(&s) == r[2]);
+	cr_expect(t[1].running);
 	cr_expect(!on_demand_take(&s), "all of them are busy");
 	t[0].running = false;
 	t[2].running = false;
 	cr_expect(on_demand_take(&s) == r[1]);
-	cr_expect(on_demand_take(&s) == r[3] && t[2].running);
-	cr_expect(!s.asked && !on_demand_take(&s));
+	cr_assert(on_demand_take(&s) == r[3]);
+	cr_expect(t[2].running);
+	cr_assert(!s.asked);
+	cr_expect(!on_demand_take(&s));
 	for (int i = 0; i < 4; i++) {
 		scrape_request_unref(r[i]);
 		scrape_request_unref(r[i]);
@@ -261,7 +269,8 @@ Test(on_demand, four_callers_may_wait_and_a_stop_ends_them)
 	on_demand_end(t.s, begun_at(0).ask, 0, NULL, START);
 	wait_for_asking(&t, 3);
 	scrape_stop(t.s);
-	cr_expect(t.s->asking == 0 && !t.s->asked);
+	cr_assert(t.s->asking == 0);
+	cr_expect(!t.s->asked);
 	for (int i = 0; i < 4; i++) {
 		end_wish(&w[i]);
 		labels_unref(w[i].labels);
@@ -321,8 +330,8 @@ Test(on_demand, targets_are_counted_by_job_and_health)
 	cr_expect(has_targets(&t, "b", 2, 0, 0));
 	stage_apply(&t, HEAP_JOB("a", "", "['a:1']"));
 	scrape_update_metrics(t.s);
-	cr_expect(has_targets(&t, "a", 1, 0, 0) &&
-		  has_targets(&t, "b", 0, 0, 0));
+	cr_assert(has_targets(&t, "a", 1, 0, 0));
+	cr_expect(has_targets(&t, "b", 0, 0, 0));
 	stage_end(&t);
 }
 
@@ -435,7 +444,8 @@ Test(on_demand, the_wait_for_the_profile_asks_its_limits)
 	stage_apply(&t, HEAP_JOB("app", "", "['a:1']"));
 	cr_expect(scrape_now(t.s, &o, &labels, &ms, &err) == ERR_CLOSED, "%s",
 		  err.msg);
-	cr_expect(asked == 2 && !labels);
+	cr_assert(asked == 2);
+	cr_expect(!labels);
 	cr_assert(has_begun(1));
 	on_demand_end(t.s, begun_at(0).ask, 0, NULL, START);
 	stage_end(&t);

@@ -77,14 +77,16 @@ Test(schedule, a_target_that_is_still_scraped_is_left_out)
 	due = target_next_due(one->hash, 15000, START);
 	cr_expect(is_due_at(&t, one, due));
 	stage_set_time(&t, due);
-	cr_expect(has_begun(1) && is_due_at(&t, one, due + 15000));
+	cr_assert(has_begun(1));
+	cr_expect(is_due_at(&t, one, due + 15000));
 	stage_set_time(&t, due + 15000);
 	cr_expect(is_due_at(&t, one, due + 30000));
 	cr_expect(count_begun() == 1, "it is running");
 	cr_expect(metric_get(t.s->metrics.skipped) == 1);
 	end_scrape(t.s, one);
 	stage_set_time(&t, due + 30000);
-	cr_expect(has_begun(2) && begun_at(1).due_ms == due + 30000);
+	cr_assert(has_begun(2));
+	cr_expect(begun_at(1).due_ms == due + 30000);
 	cr_expect(metric_get(t.s->metrics.skipped) == 1);
 	stage_end(&t);
 }
@@ -105,7 +107,8 @@ Test(schedule, what_was_missed_is_not_made_up_for)
 	late = due + 10 * 15000 + 77;
 	stage_set_time(&t, late);
 	cr_expect(is_due_at(&t, one, due + 11 * 15000));
-	cr_expect(has_begun(1) && begun_at(0).due_ms == due);
+	cr_assert(has_begun(1));
+	cr_expect(begun_at(0).due_ms == due);
 	cr_expect(begun_at(0).now_ms == late);
 	stage_end(&t);
 }
@@ -147,7 +150,8 @@ Test(schedule, what_stays_in_the_configuration_keeps_its_time)
 	a = find_instance(&t, "a:1", NULL);
 	b = find_instance(&t, "b:1", NULL);
 	due = target_next_due(a->hash, 15000, START);
-	cr_expect(is_due_at(&t, a, due) && is_due_after(&t, b, START));
+	cr_assert(is_due_at(&t, a, due));
+	cr_expect(is_due_after(&t, b, START));
 	/* By now, target a is due. The new target c is due later. */
 	clock_set(&t.clock, due + 1);
 	stage_apply(&t, HEAP_JOB("app", "", "['a:1', 'c:1']"));
@@ -182,15 +186,19 @@ Test(schedule, a_target_that_a_limit_refuses_is_never_due)
 	c = find_instance(&t, "c:1", NULL);
 	cr_expect(is_due_after(&t, c, START));
 	stage_set_time(&t, START + 15000);
-	cr_expect(is_due_after(&t, c, START + 15000) && has_begun(1));
+	cr_assert(is_due_after(&t, c, START + 15000));
+	cr_expect(has_begun(1));
 	cr_expect(begun_at(0).target == c);
-	cr_expect(next_of(&t, a) == 0 && a->refused);
+	cr_assert(next_of(&t, a) == 0);
+	cr_expect(a->refused);
 	/* Without the limit, a and b are scraped. */
 	stage_apply(&t, HEAP_JOB("over", "", "['a:1', 'b:1']"));
 	a = find_instance(&t, "a:1", NULL);
-	cr_expect(is_due_after(&t, a, START + 15000) && !a->refused);
+	cr_assert(is_due_after(&t, a, START + 15000));
+	cr_expect(!a->refused);
 	stage_set_time(&t, START + 30000);
-	cr_expect(is_due_after(&t, a, START + 30000) && has_begun(3));
+	cr_assert(is_due_after(&t, a, START + 30000));
+	cr_expect(has_begun(3));
 	stage_end(&t);
 }
 
@@ -211,7 +219,8 @@ Test(schedule, a_new_index_page_is_read_within_five_seconds)
 			"  profiling_config: {pprof_config: auto}\n"
 			"  static_configs: [{targets: ['a:1']}]\n");
 	index = find_instance(&t, "a:1", "index");
-	cr_assert(index && index->spec.is_index);
+	cr_assert(index);
+	cr_assert(index->spec.is_index);
 	first = target_next_due(index->hash, 5000, START);
 	due = target_next_due(index->hash, 3600000, START);
 	first = first < due ? first : due;
@@ -269,14 +278,17 @@ Test(schedule, a_request_begins_at_once_or_when_its_target_is_free)
 	t.s->asking = 2;
 	mutex_unlock(&t.s->mu);
 	http_wake(t.s->client);
-	cr_expect(has_begun(1) && begun_at(0).ask == a);
+	cr_assert(has_begun(1));
+	cr_expect(begun_at(0).ask == a);
 	cr_expect(begun_at(0).due_ms == START);
 	on_demand_end(t.s, a, 0, NULL, START);
 	end_scrape(t.s, one);
-	cr_expect(has_begun(2) && begun_at(1).ask == b);
+	cr_assert(has_begun(2));
+	cr_expect(begun_at(1).ask == b);
 	on_demand_end(t.s, b, 0, NULL, START + 1);
 	cr_expect(t.s->asking == 0);
-	cr_expect(!scrape_request_wait(b, &none, &ms, NULL) && ms == START + 1);
+	cr_assert(!scrape_request_wait(b, &none, &ms, NULL));
+	cr_expect(ms == START + 1);
 	scrape_request_unref(a);
 	scrape_request_unref(b);
 	stage_end(&t);

@@ -65,11 +65,17 @@ Test(scrape_config, a_name_is_all_that_a_job_needs)
 	cr_expect(check_str(c->scheme, "http"));
 	cr_expect(c->common.interval_ms == 60000);
 	cr_expect(c->common.timeout_ms == 15000);
-	cr_expect(!c->common.body_size_limit && !c->common.target_limit &&
-		  !c->common.label_limit && !c->common.keep_dropped_targets);
-	cr_expect(!c->path_prefix.len && !c->param_count && !c->statics);
-	cr_expect(!c->discovery.count && !c->relabel.count);
-	cr_expect(!c->auto_profiles && c->http.follow_redirects);
+	cr_assert(!c->common.body_size_limit);
+	cr_assert(!c->common.target_limit);
+	cr_assert(!c->common.label_limit);
+	cr_expect(!c->common.keep_dropped_targets);
+	cr_assert(!c->path_prefix.len);
+	cr_assert(!c->param_count);
+	cr_expect(!c->statics);
+	cr_assert(!c->discovery.count);
+	cr_expect(!c->relabel.count);
+	cr_assert(!c->auto_profiles);
+	cr_expect(c->http.follow_redirects);
 	cr_assert(c->profile_count == ARRAY_SIZE(types));
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
 		const struct profile_config *p = &c->profiles[i];
@@ -78,7 +84,8 @@ Test(scrape_config, a_name_is_all_that_a_job_needs)
 		snprintf(path, sizeof(path), "/debug/pprof/%s", types[i]);
 		cr_expect(check_str(p->name, types[i]));
 		cr_expect(check_str(p->path, path));
-		cr_expect(p->enabled && !p->interval_ms);
+		cr_assert(p->enabled);
+		cr_expect(!p->interval_ms);
 		cr_expect(p->seconds == (str_is(p->name, "profile") ? 10 : 0));
 	}
 	cr_expect(!d.y.warnings.len, "%s", buf_cstr(&d.y.warnings));
@@ -110,7 +117,8 @@ Test(scrape_config, each_key_sets_its_member)
 	cr_expect(c->common.interval_ms == 30000);
 	cr_expect(c->common.timeout_ms == 7000);
 	cr_expect(c->common.body_size_limit == 2LL * 1024 * 1024);
-	cr_expect(c->common.target_limit == 3 && c->common.label_limit == 4);
+	cr_assert(c->common.target_limit == 3);
+	cr_expect(c->common.label_limit == 4);
 	cr_expect(c->common.label_name_length_limit == 5);
 	cr_expect(c->common.label_value_length_limit == 6);
 	cr_expect(c->common.keep_dropped_targets == 8);
@@ -122,9 +130,11 @@ Test(scrape_config, each_key_sets_its_member)
 	cr_expect(check_str(c->params[1].value, "y"));
 	cr_expect(check_str(c->params[2].value, "z"));
 	cr_expect(check_str(c->path_prefix, "/x"));
-	cr_assert(c->statics && c->statics->targets == 1);
+	cr_assert(c->statics);
+	cr_assert(c->statics->targets == 1);
 	cr_expect(c->http.auth == HTTP_AUTH_BASIC);
-	cr_assert(c->discovery.count == 2 && c->relabel.count == 1);
+	cr_assert(c->discovery.count == 2);
+	cr_assert(c->relabel.count == 1);
 	drop(&d);
 }
 
@@ -149,8 +159,8 @@ Test(scrape_config, what_a_job_does_not_say_is_as_the_globals_say)
 	       "- {job_name: c, scrape_interval: 0s, scrape_timeout: 0s, "
 	       "target_limit: 0}\n",
 	       &globals);
-	cr_assert(!d.y.error_count && d.c.count == 3, "%s",
-		  buf_cstr(&d.y.errors));
+	cr_assert(!d.y.error_count, "%s", buf_cstr(&d.y.errors));
+	cr_assert(d.c.count == 3, "%s", buf_cstr(&d.y.errors));
 	cr_expect(!memcmp(&d.c.v[0].common, &globals, sizeof(globals)));
 	cr_expect(d.c.v[1].common.interval_ms == 60000);
 	cr_expect(d.c.v[1].common.timeout_ms == 4000);
@@ -299,8 +309,10 @@ Test(scrape_config, mistakes_name_their_place_and_key)
 			 "/etc/everprof/e.yaml:%s: ", cases[i].at);
 		cr_expect(d.y.error_count == 1, "%s: %s", cases[i].text,
 			  buf_cstr(&d.y.errors));
-		cr_expect(str_starts(yaml_first_error(&d.y), str_of(at)) &&
-				  strstr(buf_cstr(&d.y.errors), cases[i].says),
+		cr_assert(str_starts(yaml_first_error(&d.y), str_of(at)),
+			  "%s\ngot %swant %s%s", cases[i].text,
+			  buf_cstr(&d.y.errors), at, cases[i].says);
+		cr_expect(strstr(buf_cstr(&d.y.errors), cases[i].says),
 			  "%s\ngot %swant %s%s", cases[i].text,
 			  buf_cstr(&d.y.errors), at, cases[i].says);
 		drop(&d);
@@ -382,9 +394,10 @@ Test(scrape_config, keys_of_prometheus_are_taken_with_a_warning)
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(keys[i], ":"),
 			 keys[i]);
 		decode_job(&d, text);
-		cr_expect(strstr(buf_cstr(&d.y.warnings), ":2:3: ") &&
-				  strstr(buf_cstr(&d.y.warnings), name),
-			  "%s: %s", keys[i], buf_cstr(&d.y.warnings));
+		cr_assert(strstr(buf_cstr(&d.y.warnings), ":2:3: "), "%s: %s",
+			  keys[i], buf_cstr(&d.y.warnings));
+		cr_expect(strstr(buf_cstr(&d.y.warnings), name), "%s: %s",
+			  keys[i], buf_cstr(&d.y.warnings));
 		drop(&d);
 	}
 }
@@ -439,7 +452,8 @@ Test(scrape_config, a_list_may_be_released_twice)
 	struct decoded d;
 
 	decode(&d, "[]", &no_globals);
-	cr_expect(!d.c.count && !d.y.error_count);
+	cr_assert(!d.c.count);
+	cr_expect(!d.y.error_count);
 	scrape_configs_fini(&d.c);
 	drop(&d);
 	decode_job(&d, "- {job_name: a, static_configs: []}");

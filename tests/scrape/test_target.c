@@ -14,7 +14,8 @@ Test(target, due_times_are_stable_and_spread)
 		int64_t now = 1700000000123;
 		int64_t due = target_next_due(h, 15000, now);
 
-		cr_expect(due > now && due <= now + 15000);
+		cr_assert(due > now);
+		cr_expect(due <= now + 15000);
 		/*
 		 * The due times do not depend on when the function is called.
 		 */
@@ -22,8 +23,10 @@ Test(target, due_times_are_stable_and_spread)
 		cr_expect(target_next_due(h, 15000, due) == due + 15000);
 		slots[due % 15000 / 1500]++;
 	}
-	for (int i = 0; i < 10; i++)
-		cr_expect(slots[i] > 50 && slots[i] < 200);
+	for (int i = 0; i < 10; i++) {
+		cr_assert(slots[i] > 50);
+		cr_expect(slots[i] < 200);
+	}
 }
 
 Test(target, samples_near_the_due_time_get_that_time)
@@ -133,7 +136,8 @@ Test(target, urls_carry_prefix_params_and_seconds)
 				      NULL);
 	const struct target *t = find(s, "profile", "h:1");
 
-	cr_assert(t && s->active == 7);
+	cr_assert(t);
+	cr_assert(s->active == 7);
 	cr_expect(check_str(
 		str_of(t->spec.url),
 		"https://h:1/x/debug/pprof/profile?Z=1&a%20b=c%26d&a%20b=e&seconds=10"));
@@ -248,7 +252,8 @@ Test(target, relabel_rules_see_and_set_internal_labels)
 	const struct target *heap = find(s, "heap", "http://h/y");
 	const struct target *cpu = find(s, "profile", "http://h/y");
 
-	cr_assert(heap && cpu);
+	cr_assert(heap);
+	cr_assert(cpu);
 	cr_expect(
 		check_str(str_of(heap->spec.url),
 			  "http://proxy:9/x/pprof/heap?t=http%3A%2F%2Fh%2Fy"));
@@ -256,7 +261,8 @@ Test(target, relabel_rules_see_and_set_internal_labels)
 	cr_expect(check_str(
 		str_of(cpu->spec.url),
 		"http://proxy:9/x/pprof/profile?seconds=7&t=http%3A%2F%2Fh%2Fy"));
-	cr_expect(cpu->spec.timeout_ms == 9000 && cpu->spec.seconds == 7);
+	cr_assert(cpu->spec.timeout_ms == 9000);
+	cr_expect(cpu->spec.seconds == 7);
 	cr_expect(cpu->spec.interval_ms == 15000);
 	target_set_unref(s);
 }
@@ -288,7 +294,8 @@ Test(target, invalid_target_is_dropped_alone_with_a_reason)
 						  "  - {targets: ['a:1']}\n",
 		NULL);
 
-	cr_expect(s->active == 1 && s->dropped == 8);
+	cr_assert(s->active == 1);
+	cr_expect(s->dropped == 8);
 	cr_expect(find(s, "heap", "a:1") != NULL);
 	cr_expect(check_str(
 		str_of(dropped(s, "a:1")),
@@ -325,7 +332,8 @@ Test(target, unchanged_target_is_reused)
 
 	cr_expect(find(b, "heap", "c:1") == find(a, "heap", "c:1"));
 	cr_expect(find(b, "heap", "b:1") != find(a, "heap", "b:1"));
-	cr_expect(!find(b, "heap", "a:1") && find(b, "heap", "d:1"));
+	cr_assert(!find(b, "heap", "a:1"));
+	cr_expect(find(b, "heap", "d:1"));
 	target_set_unref(a);
 	cr_expect(check_str(str_of(find(b, "heap", "c:1")->spec.url),
 			    "http://c:1/debug/pprof/heap"));
@@ -382,7 +390,9 @@ Test(target, keep_dropped_targets_bounds_the_listing)
 						  "  static_configs: [{targets: ['a:1', 'b:1', 'c:1']}]\n",
 		NULL);
 
-	cr_expect(s->active == 0 && s->dropped == 3 && s->count == 2);
+	cr_assert(s->active == 0);
+	cr_assert(s->dropped == 3);
+	cr_expect(s->count == 2);
 	target_set_unref(s);
 }
 
@@ -474,12 +484,15 @@ Test(target, auto_types_come_from_the_profile_list_of_each_target)
 	const struct target *index = find(s, "index", "h:1");
 	const struct target *t;
 
-	cr_assert(s->active == 2 && s->dropped == 0);
+	cr_assert(s->active == 2);
+	cr_assert(s->dropped == 0);
 	cr_expect(check_str(str_of(index->spec.url),
 			    "http://h:1/x/debug/pprof/?k=v"));
-	cr_expect(index->spec.is_index && index->spec.timeout_ms == 5000);
+	cr_assert(index->spec.is_index);
+	cr_expect(index->spec.timeout_ms == 5000);
 	read = after_reading(s, config, PAGE);
-	cr_expect(read->active == 2 * 5 && read->dropped == 2);
+	cr_assert(read->active == 2 * 5);
+	cr_expect(read->dropped == 2);
 	cr_expect(check_str(str_of(dropped(read, "h:1")),
 			    "dropped by relabel_configs rule 1 (drop)"));
 	cr_expect(find(read, "index", "h:1") == index, "it goes on");
@@ -509,7 +522,8 @@ Test(target, changed_target_keeps_its_types_until_its_profile_list_is_read)
 	cr_expect(find(other, "index", "h:1") != find(read, "index", "h:1"));
 	cr_expect(find(other, "heap", "h:1"));
 	less = after_reading(other, config, "href='heap?debug=1'");
-	cr_expect(less->active == 2 && find(less, "heap", "h:1"));
+	cr_assert(less->active == 2);
+	cr_expect(find(less, "heap", "h:1"));
 	target_set_unref(s);
 	target_set_unref(read);
 	target_set_unref(other);
@@ -533,11 +547,13 @@ Test(target, relabel_rules_on_types_keep_the_profile_list)
 	struct target_set *s = set_of(config, NULL);
 	struct target_set *read;
 
-	cr_expect(s->active == 1 && s->dropped == 1);
+	cr_assert(s->active == 1);
+	cr_expect(s->dropped == 1);
 	cr_expect(check_str(str_of(dropped(s, "i:1")),
 			    "dropped by relabel_configs rule 2 (drop)"));
 	read = after_reading(s, config, PAGE);
-	cr_expect(read->active == 2 && find(read, "x.org/y", "h:1"));
+	cr_assert(read->active == 2);
+	cr_expect(find(read, "x.org/y", "h:1"));
 	target_set_unref(s);
 	target_set_unref(read);
 }

@@ -113,14 +113,16 @@ Test(target_set, times_of_targets_have_the_bounds_of_jobs)
 			 cases[i].label, cases[i].value);
 		begin(&m);
 		make(&m, text, NULL);
-		cr_expect(m.set->active == cases[i].good &&
-				  m.set->dropped == !cases[i].good,
-			  "%s: %s", cases[i].label, cases[i].value);
-		if (!cases[i].good)
-			cr_expect(strstr(m.set->v[0].dropped, cases[i].label) &&
-					  strstr(m.set->v[0].dropped,
-						 cases[i].value),
+		cr_assert(m.set->active == cases[i].good, "%s: %s",
+			  cases[i].label, cases[i].value);
+		cr_expect(m.set->dropped == !cases[i].good, "%s: %s",
+			  cases[i].label, cases[i].value);
+		if (!cases[i].good) {
+			cr_assert(strstr(m.set->v[0].dropped, cases[i].label),
 				  "%s", m.set->v[0].dropped);
+			cr_expect(strstr(m.set->v[0].dropped, cases[i].value),
+				  "%s", m.set->v[0].dropped);
+		}
 		end(&m);
 	}
 }
@@ -181,7 +183,8 @@ Test(target_set, a_url_of_more_than_16384_bytes_is_no_target)
 		m.c.params = &p;
 		m.c.param_count = 1;
 		make(&m, "[{targets: ['h:1']}]", NULL);
-		cr_assert(m.set->count == 1 && m.set->active == good);
+		cr_assert(m.set->count == 1);
+		cr_assert(m.set->active == good);
 		if (good)
 			cr_expect(strlen(m.set->v[0].target->spec.url) ==
 				  lengths[i]);
@@ -209,10 +212,14 @@ Test(target_set, of_targets_with_the_same_labels_the_first_one_stays)
 	 * so only the first one stays.
 	 */
 	cr_assert(m.set->count == 6);
-	cr_expect(m.set->active == 3 && m.set->dropped == 3);
-	cr_expect(m.set->v[0].target && !m.set->v[1].target);
-	cr_expect(m.set->v[2].target && m.set->v[3].target);
-	cr_expect(!m.set->v[4].target && !m.set->v[5].target);
+	cr_assert(m.set->active == 3);
+	cr_expect(m.set->dropped == 3);
+	cr_assert(m.set->v[0].target);
+	cr_expect(!m.set->v[1].target);
+	cr_assert(m.set->v[2].target);
+	cr_expect(m.set->v[3].target);
+	cr_assert(!m.set->v[4].target);
+	cr_expect(!m.set->v[5].target);
 	cr_expect(strstr(m.set->v[4].dropped, "same labels") != NULL);
 	end(&m);
 }
@@ -295,16 +302,20 @@ Test(target_set, beyond_its_limit_a_job_is_not_expanded)
 	m.c.common.target_limit = 2;
 	make(&m, "[{targets: ['a:1', 'b:1', 'c:1', 'd:1']}]", NULL);
 	cr_expect(m.set->active == 3, "one more shows that there are more");
-	cr_expect(m.set->refused && strstr(m.set->refused, "target_limit"));
-	for (size_t i = 0; i < m.set->count; i++)
-		cr_expect(m.set->v[i].target->refused &&
-			  m.set->v[i].target->health == TARGET_DOWN);
+	cr_assert(m.set->refused);
+	cr_expect(strstr(m.set->refused, "target_limit"));
+	for (size_t i = 0; i < m.set->count; i++) {
+		cr_assert(m.set->v[i].target->refused);
+		cr_expect(m.set->v[i].target->health == TARGET_DOWN);
+	}
 	end(&m);
 	/* Dropped targets do not count towards the limit. */
 	begin(&m);
 	m.c.common.target_limit = 2;
 	make(&m, "[{targets: ['a:1', 'a:1', 'b/x', 'b:1']}]", NULL);
-	cr_expect(m.set->active == 2 && m.set->dropped == 2 && !m.set->refused);
+	cr_assert(m.set->active == 2);
+	cr_assert(m.set->dropped == 2);
+	cr_expect(!m.set->refused);
 	end(&m);
 }
 
@@ -315,7 +326,9 @@ Test(target_set, disabled_types_make_no_targets)
 	begin(&m);
 	m.type.enabled = false;
 	make(&m, "[{targets: ['a:1', 'b:1']}]", NULL);
-	cr_expect(!m.set->count && !m.set->active && !m.set->dropped);
+	cr_assert(!m.set->count);
+	cr_assert(!m.set->active);
+	cr_expect(!m.set->dropped);
 	end(&m);
 }
 
@@ -380,10 +393,11 @@ Test(target_set, only_links_that_go_could_have_written_name_types)
 		struct profile_list *t = parse(text, strlen(text), &rc);
 
 		cr_expect(rc == (cases[i].name ? 0 : ERR_INVALID), "%s", text);
-		if (t && cases[i].name)
-			cr_expect(t->count == 1 && check_str(t->v[0].name,
-							     cases[i].name),
-				  "%s", text);
+		if (t && cases[i].name) {
+			cr_assert(t->count == 1, "%s", text);
+			cr_expect(check_str(t->v[0].name, cases[i].name), "%s",
+				  text);
+		}
 		profile_list_unref(t);
 	}
 }
@@ -432,7 +446,8 @@ Test(target_set, a_page_names_as_many_types_as_there_is_room_for)
 	/* A type that the page names twice counts once. */
 	buf_str(&page, "<a href='t0?debug=1'> <a href='%740?debug=1'>");
 	t = parse((const char *)page.ptr, page.len, &rc);
-	cr_assert(!rc && t->count == TYPE_INDEX_MAX);
+	cr_assert(!rc);
+	cr_assert(t->count == TYPE_INDEX_MAX);
 	cr_expect(check_str(t->v[63].name, "t63"));
 	profile_list_unref(t);
 	buf_fini(&page);
@@ -460,7 +475,8 @@ Test(target_set, lists_are_equal_by_their_paths_in_order)
 			cr_expect(profile_list_eq(v[i], v[k]) == (i == k),
 				  "%zu and %zu", i, k);
 	}
-	cr_expect(profile_list_ref(same) == same && !profile_list_ref(NULL));
+	cr_assert(profile_list_ref(same) == same);
+	cr_expect(!profile_list_ref(NULL));
 	profile_list_unref(same);
 	cr_expect(same->count == 2);
 	profile_list_unref(same);

@@ -47,7 +47,8 @@ static uint64_t address_of(const struct library *l, const char *name)
 	void *at = dlsym(l->handle, name);
 	Dl_info info;
 
-	cr_assert(at && dladdr(at, &info));
+	cr_assert(at);
+	cr_assert(dladdr(at, &info));
 	return (uint64_t)((char *)at - (char *)info.dli_fbase);
 }
 
@@ -65,15 +66,16 @@ Test(dwarf_names, an_inlined_function_is_above_the_one_that_has_it)
 	cr_assert(n == 2, "%zu", n);
 	cr_expect(!strcmp(v[0].name, "fixture_inlined"), "%s", v[0].name);
 	cr_expect(!strcmp(v[1].name, "fixture_outer"), "%s", v[1].name);
-	cr_expect(v[0].line >= 9 && v[0].line <= 11, "%llu",
-		  (unsigned long long)v[0].line);
+	cr_assert(v[0].line >= 9, "%llu", (unsigned long long)v[0].line);
+	cr_expect(v[0].line <= 11, "%llu", (unsigned long long)v[0].line);
 	cr_expect(v[1].line == 16, "%llu", (unsigned long long)v[1].line);
 	cr_expect(v[1].start_line == 14, "%llu",
 		  (unsigned long long)v[1].start_line);
 	cr_expect(strstr(v[1].file, "dwarf_fixture.c"), "%s", v[1].file);
 	/* With room for one frame, the inlined ones are left out. */
 	n = dwarf_names_find(l.names, at - 1, v, 1);
-	cr_expect(n == 1 && !strcmp(v[0].name, "fixture_outer"));
+	cr_assert(n == 1);
+	cr_expect(!strcmp(v[0].name, "fixture_outer"));
 	library_close(&l);
 }
 
@@ -90,8 +92,8 @@ Test(dwarf_names, a_function_has_its_line)
 	cr_expect(v[0].start_line == 19, "%llu",
 		  (unsigned long long)v[0].start_line);
 	dwarf_names_line(l.names, at, &v[1]);
-	cr_expect(v[1].line >= 19 && v[1].line <= 21, "%llu",
-		  (unsigned long long)v[1].line);
+	cr_assert(v[1].line >= 19, "%llu", (unsigned long long)v[1].line);
+	cr_expect(v[1].line <= 21, "%llu", (unsigned long long)v[1].line);
 	cr_expect(strstr(v[1].file, "dwarf_fixture.c"), "%s", v[1].file);
 	library_close(&l);
 }

@@ -38,7 +38,8 @@ static int file_of(const struct tempdir *d, const void *bytes, size_t len)
 
 	snprintf(path, sizeof(path), "%s/elf", d->path);
 	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	cr_assert(fd >= 0 && write(fd, bytes, len) == (ssize_t)len);
+	cr_assert(fd >= 0);
+	cr_assert(write(fd, bytes, len) == (ssize_t)len);
 	return fd;
 }
 

@@ -41,8 +41,8 @@ static int file_with(const char *text)
 	char path[] = "/tmp/everprof-helper-XXXXXX";
 	int fd = mkstemp(path);
 
-	cr_assert(fd >= 0 &&
-		  write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	cr_assert(fd >= 0);
+	cr_assert(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
 	unlink(path);
 	lseek(fd, 0, SEEK_SET);
 	return fd;

@@ -30,7 +30,8 @@ static int text_file(const char *text, size_t len)
 {
 	int fd = memfd_create("text", MFD_CLOEXEC);
 
-	cr_assert(fd >= 0 && write(fd, text, len) == (ssize_t)len);
+	cr_assert(fd >= 0);
+	cr_assert(write(fd, text, len) == (ssize_t)len);
 	lseek(fd, 0, SEEK_SET);
 	return fd;
 }
@@ -67,10 +68,13 @@ Test(names, answers_are_read_as_they_were_written)
 	cr_expect(check_str(g.system_name, "_Z3fooi"));
 	cr_expect(check_str(g.name, "foo"));
 	cr_expect(check_str(g.file, "/a/foo.c"));
-	cr_expect(g.line == 12 && g.start_line == 10);
+	cr_assert(g.line == 12);
+	cr_expect(g.start_line == 10);
 	g = name_answer_frame(&d);
 	cr_expect(check_str(g.name, "main"));
-	cr_expect(name_answer_next(&d) == 0 && !d.bad && !dec_left(&d));
+	cr_assert(name_answer_next(&d) == 0);
+	cr_assert(!d.bad);
+	cr_expect(!dec_left(&d));
 	buf_fini(&b);
 }
 
@@ -117,9 +121,11 @@ Test(names, texts_of_files_become_utf8_and_are_cut)
 	d = dec_init(buf_bytes(&b));
 	cr_assert(name_answer_next(&d) == 2);
 	g = name_answer_frame(&d);
-	cr_expect(check_str(g.name, "a?b") && !g.line);
+	cr_assert(check_str(g.name, "a?b"));
+	cr_expect(!g.line);
 	g = name_answer_frame(&d);
-	cr_expect(g.name.len == NAME_TEXT_MAX && !d.bad);
+	cr_assert(g.name.len == NAME_TEXT_MAX);
+	cr_expect(!d.bad);
 	buf_fini(&b);
 	buf_fini(&longest);
 }
@@ -136,7 +142,8 @@ Test(names, mangled_names_of_cxx_and_rust)
 	cr_expect(demangle_name("_ZN4core3fmt5write17h0123456789abcdefE", &b));
 	cr_expect(check_str(str_from(buf_bytes(&b)), "core::fmt::write"));
 	buf_reset(&b);
-	cr_expect(!demangle_name("main", &b) && !demangle_name("_Zx", &b));
+	cr_assert(!demangle_name("main", &b));
+	cr_expect(!demangle_name("_Zx", &b));
 	cr_expect(!b.len);
 	buf_fini(&b);
 }
@@ -175,17 +182,21 @@ Test(names, functions_of_this_program_with_their_lines)
 	buf_fini(&question);
 	d = dec_init(buf_bytes(&b));
 	head = elf_names_head(&d);
-	cr_expect(head.build_id.len >= 16 && !head.debug_link.len);
+	cr_assert(head.build_id.len >= 16);
+	cr_expect(!head.debug_link.len);
 	f = only_frame(&d);
 	cr_expect(check_str(f.name, "find_bias"));
 	if (f.line) { /* a build with debug information */
-		cr_expect(f.line >= f.start_line && f.line < f.start_line + 4 &&
-			  f.start_line > 100);
-		cr_expect(f.file.len > 12 &&
-			  !memcmp(f.file.ptr + f.file.len - 12, "test_names.c",
+		cr_assert(f.line >= f.start_line);
+		cr_assert(f.line < f.start_line + 4);
+		cr_expect(f.start_line > 100);
+		cr_assert(f.file.len > 12);
+		cr_expect(!memcmp(f.file.ptr + f.file.len - 12, "test_names.c",
 				  12));
 	}
-	cr_expect(name_answer_next(&d) == 0 && !d.bad && !dec_left(&d));
+	cr_assert(name_answer_next(&d) == 0);
+	cr_assert(!d.bad);
+	cr_expect(!dec_left(&d));
 	buf_fini(&b);
 }
 
@@ -225,7 +236,8 @@ static void write_file(const char *path, struct bytes b)
 {
 	int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 
-	cr_assert(fd >= 0 && write(fd, b.ptr, b.len) == (ssize_t)b.len);
+	cr_assert(fd >= 0);
+	cr_assert(write(fd, b.ptr, b.len) == (ssize_t)b.len);
 	close(fd);
 }
 
@@ -245,14 +257,16 @@ Test(names, sources_of_a_file_are_kept_until_it_changes)
 	first = answer_of(path);
 	cr_expect(name_sources_kept() == 1);
 	again = answer_of(path);
-	cr_expect(name_sources_kept() == 1 && again.len == first.len &&
-		  !memcmp(again.ptr, first.ptr, first.len));
+	cr_assert(name_sources_kept() == 1);
+	cr_assert(again.len == first.len);
+	cr_expect(!memcmp(again.ptr, first.ptr, first.len));
 	cr_expect(!is_open(path), "nothing holds the file open");
 	/* The same file gets another build ID. */
 	dec = dec_init(buf_bytes(&first));
 	build_id = elf_names_head(&dec).build_id;
 	id = memmem(own.ptr, own.len, build_id.ptr, build_id.len);
-	cr_assert(id && build_id.len);
+	cr_assert(id);
+	cr_assert(build_id.len);
 	id[0] ^= 1;
 	write_file(path, buf_bytes(&own));
 	buf_fini(&again);
@@ -339,7 +353,9 @@ Test(names, perf_maps_name_the_code_of_ranges)
 
 	cr_expect(check_str(only_frame(&d).name, "LazyCompile:*new file.js:1"));
 	cr_expect(check_str(only_frame(&d).name, "first function"));
-	cr_expect(name_answer_next(&d) == 0 && !d.bad && !dec_left(&d));
+	cr_assert(name_answer_next(&d) == 0);
+	cr_assert(!d.bad);
+	cr_expect(!dec_left(&d));
 	buf_fini(&b);
 }
 
@@ -391,7 +407,9 @@ static int kallsyms_of(struct kallsyms *k, const char *text, struct err *err)
 
 	snprintf(path, sizeof(path), "%s/kallsyms", d.path);
 	f = fopen(path, "we");
-	cr_assert(f && fputs(text, f) >= 0 && !fclose(f));
+	cr_assert(f);
+	cr_assert(fputs(text, f) >= 0);
+	cr_assert(!fclose(f));
 	rc = kallsyms_read(k, path, err);
 	tempdir_fini(&d);
 	return rc;

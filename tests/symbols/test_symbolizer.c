@@ -65,8 +65,9 @@ static void own_init(struct own *o)
 	struct elf_file *f;
 	ssize_t n = readlink("/proc/self/exe", o->path, sizeof(o->path) - 1);
 
-	cr_assert(n > 0 && !elf_file_open(open(o->path, O_RDONLY | O_CLOEXEC),
-					  &f, &o->err));
+	cr_assert(n > 0);
+	cr_assert(!elf_file_open(open(o->path, O_RDONLY | O_CLOEXEC), &f,
+				 &o->err));
 	o->path[n] = 0;
 	elf_file_build_id(f, &id);
 	elf_file_close(f);
@@ -117,16 +118,17 @@ Test(symbolizer, addresses_are_named_by_the_file_with_the_build_id)
 	struct symbolizer *s = symbolizer_new(program, NULL, "");
 
 	own_init(&o);
-	cr_expect(!own_find(&o, s, "/usr/bin/env", o.build_id, in_a_minute()) &&
-			  !o.names[0].len,
+	cr_assert(!own_find(&o, s, "/usr/bin/env", o.build_id, in_a_minute()),
 		  "another file is at the path");
+	cr_expect(!o.names[0].len, "another file is at the path");
 	symbolizer_free(s);
 	s = symbolizer_new(program, NULL, NULL);
 	cr_assert(!own_find(&o, s, o.path, o.build_id, in_a_minute()), "%s",
 		  o.err.msg);
 	cr_expect(own_is_named(&o));
-	cr_expect(!own_find(&o, s, "/else", o.build_id, in_a_minute()) &&
-			  !o.names[0].len,
+	cr_assert(!own_find(&o, s, "/else", o.build_id, in_a_minute()),
+		  "the build ID elsewhere may be somebody's forgery");
+	cr_expect(!o.names[0].len,
 		  "the build ID elsewhere may be somebody's forgery");
 	arena_fini(&o.arena);
 	symbolizer_free(s);
@@ -163,7 +165,8 @@ Test(symbolizer, nobody_learns_whether_a_file_exists)
 		o.addresses[0]++;
 		cr_expect(!own_find(&o, s, paths[i], o.build_id, in_a_minute()),
 			  "%s: %s", paths[i], o.err.msg);
-		cr_expect(!o.names[0].len && !o.names[1].len);
+		cr_assert(!o.names[0].len);
+		cr_expect(!o.names[1].len);
 		symbolizer_free(s);
 	}
 	arena_fini(&o.arena);
@@ -177,10 +180,11 @@ Test(symbolizer, a_build_id_that_is_none_names_nothing)
 	struct symbolizer *s = symbolizer_new(program, NULL, NULL);
 
 	own_init(&o);
-	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-		cr_expect(!own_find(&o, s, o.path, bad[i], in_a_minute()) &&
-				  !o.names[0].len,
-			  "%s", bad[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		cr_assert(!own_find(&o, s, o.path, bad[i], in_a_minute()), "%s",
+			  bad[i]);
+		cr_expect(!o.names[0].len, "%s", bad[i]);
+	}
 	arena_fini(&o.arena);
 	symbolizer_free(s);
 }
@@ -199,9 +203,9 @@ Test(symbolizer, devices_pipes_and_relative_paths_are_not_opened)
 	for (size_t i = 0; i < 4; i++) {
 		const char *paths[] = { pipe, "/dev/zero", d.path, "relative" };
 
-		cr_expect(
-			!own_find(&o, s, paths[i], o.build_id, in_a_minute()) &&
-			!o.names[0].len);
+		cr_assert(
+			!own_find(&o, s, paths[i], o.build_id, in_a_minute()));
+		cr_expect(!o.names[0].len);
 	}
 	tempdir_fini(&d);
 	arena_fini(&o.arena);
@@ -216,8 +220,8 @@ Test(symbolizer, a_debug_file_names_addresses_of_a_program_that_is_elsewhere)
 	char path[300];
 
 	own_init(&o);
-	cr_expect(!own_find(&o, s, "/nowhere", o.build_id, in_a_minute()) &&
-		  !o.names[0].len);
+	cr_assert(!own_find(&o, s, "/nowhere", o.build_id, in_a_minute()));
+	cr_expect(!o.names[0].len);
 	snprintf(path, sizeof(path), "%s/.build-id", d.path);
 	cr_assert(!mkdir(path, 0700));
 	snprintf(path, sizeof(path), "%s/.build-id/%.2s", d.path, o.build_id);
@@ -226,8 +230,8 @@ Test(symbolizer, a_debug_file_names_addresses_of_a_program_that_is_elsewhere)
 		 o.build_id, o.build_id + 2);
 	cr_assert(!symlink(o.path, path));
 	/* It was installed meanwhile. */
-	cr_expect(!own_find(&o, s, "/nowhere", o.build_id, in_a_minute()) &&
-		  own_is_named(&o));
+	cr_assert(!own_find(&o, s, "/nowhere", o.build_id, in_a_minute()));
+	cr_expect(own_is_named(&o));
 	tempdir_fini(&d);
 	arena_fini(&o.arena);
 	symbolizer_free(s);
@@ -239,12 +243,12 @@ Test(symbolizer, the_deadline_is_kept)
 	struct symbolizer *s = symbolizer_new(program, NULL, NULL);
 
 	own_init(&o);
-	cr_expect(own_find(&o, s, o.path, o.build_id, clock_mono_ns()) ==
-			  ERR_TIMEOUT &&
-		  !o.names[0].len);
-	cr_expect(!own_find(&o, s, o.path, o.build_id, in_a_minute()) &&
-			  own_is_named(&o),
+	cr_assert(own_find(&o, s, o.path, o.build_id, clock_mono_ns()) ==
+		  ERR_TIMEOUT);
+	cr_expect(!o.names[0].len);
+	cr_assert(!own_find(&o, s, o.path, o.build_id, in_a_minute()),
 		  "that there was no time is not remembered");
+	cr_expect(own_is_named(&o), "that there was no time is not remembered");
 	arena_fini(&o.arena);
 	symbolizer_free(s);
 }
@@ -257,8 +261,8 @@ Test(symbolizer, addresses_outside_of_their_mapping_have_no_name)
 
 	own_init(&o);
 	o.addresses[1] = o.mapping.limit + 1;
-	cr_expect(!own_find(&o, s, o.path, o.build_id, in_a_minute()) &&
-		  own_is_named(&o));
+	cr_assert(!own_find(&o, s, o.path, o.build_id, in_a_minute()));
+	cr_expect(own_is_named(&o));
 	arena_fini(&o.arena);
 	symbolizer_free(s);
 }
@@ -278,21 +282,21 @@ Test(symbolizer, names_are_remembered_for_a_mapping_of_the_same_shape)
 	/* These addresses are as in the file, and too large for it. */
 	o.mapping = (struct name_mapping){ .start = right.start,
 					   .offset = right.offset };
-	cr_expect(!own_find(&o, s, o.path, o.build_id, in_a_minute()) &&
-		  !o.names[0].len);
+	cr_assert(!own_find(&o, s, o.path, o.build_id, in_a_minute()));
+	cr_expect(!o.names[0].len);
 	o.mapping = right;
-	cr_expect(!own_find(&o, s, o.path, o.build_id, in_a_minute()) &&
-		  own_is_named(&o));
+	cr_assert(!own_find(&o, s, o.path, o.build_id, in_a_minute()));
+	cr_expect(own_is_named(&o));
 	/* Another program, at the same addresses. */
-	cr_expect(!own_find(&o, s, "", "0123456789abcdef", in_a_minute()) &&
-		  !o.names[0].len);
+	cr_assert(!own_find(&o, s, "", "0123456789abcdef", in_a_minute()));
+	cr_expect(!o.names[0].len);
 	/* Elsewhere in memory. */
 	o.mapping.start += 0x10000;
 	o.mapping.limit += 0x10000;
 	o.addresses[0] += 0x10000;
 	o.addresses[1] += 0x10000;
-	cr_expect(!own_find(&o, s, o.path, o.build_id, in_a_minute()) &&
-		  own_is_named(&o));
+	cr_assert(!own_find(&o, s, o.path, o.build_id, in_a_minute()));
+	cr_expect(own_is_named(&o));
 	arena_fini(&o.arena);
 	symbolizer_free(s);
 }
@@ -317,19 +321,20 @@ Test(symbolizer, names_for_others_come_from_public_files)
 
 	own_init(&o);
 	copy = mem_printf("cp %s %s", o.path, path);
-	cr_assert(!system(copy) && !symlink("program", link));
+	cr_assert(!system(copy));
+	cr_assert(!symlink("program", link));
 	/* Of another user's files, only root can read what is not public. */
 	for (size_t i = 0; i < ARRAY_SIZE(cases) && !geteuid(); i++) {
 		struct symbolizer *s = symbolizer_new(program, opener, NULL);
 
-		cr_assert(!chmod(d.path, cases[i].dir) &&
-			  !chmod(path, cases[i].file));
-		cr_expect(!own_find(&o, s, path, o.build_id, in_a_minute()) &&
-				  own_is_named(&o) == cases[i].named,
+		cr_assert(!chmod(d.path, cases[i].dir));
+		cr_assert(!chmod(path, cases[i].file));
+		cr_assert(!own_find(&o, s, path, o.build_id, in_a_minute()),
 			  "%zu", i);
-		cr_expect(!own_find(&o, s, link, o.build_id, in_a_minute()) &&
-				  own_is_named(&o) == cases[i].named,
+		cr_expect(own_is_named(&o) == cases[i].named, "%zu", i);
+		cr_assert(!own_find(&o, s, link, o.build_id, in_a_minute()),
 			  "%zu", i);
+		cr_expect(own_is_named(&o) == cases[i].named, "%zu", i);
 		symbolizer_free(s);
 	}
 	arena_fini(&o.arena);
@@ -352,9 +357,12 @@ Test(symbolizer, a_file_with_an_access_control_list_is_not_public)
 	CLEANUP(mem_freep) char *path = mem_printf("%s/file", d.path);
 	int fd = open(path, O_WRONLY | O_CREAT, 0644);
 
-	cr_assert(fd >= 0 && !close(fd) && !chmod(d.path, 0755));
+	cr_assert(fd >= 0);
+	cr_assert(!close(fd));
+	cr_assert(!chmod(d.path, 0755));
 	fd = regular_file_open_public(path);
-	cr_expect(fd >= 0 && !close(fd));
+	cr_assert(fd >= 0);
+	cr_expect(!close(fd));
 	if (setxattr(path, "system.posix_acl_access", list, sizeof(list), 0))
 		check_skip("no access control lists here");
 	cr_expect(regular_file_open_public(path) < 0);
@@ -467,10 +475,10 @@ Test(symbolizer, names_that_are_larger_than_an_answer_come_in_several)
 	for (size_t i = 0; i < ARRAY_SIZE(addresses); i++) {
 		struct dec d = dec_init(names[i]);
 
-		cr_expect(
-			names[i].len && name_answer_next(&d) &&
-				str_is(name_answer_frame(&d).name, "own_init"),
-			"%zu", i);
+		cr_assert(names[i].len, "%zu", i);
+		cr_assert(name_answer_next(&d), "%zu", i);
+		cr_expect(str_is(name_answer_frame(&d).name, "own_init"), "%zu",
+			  i);
 	}
 	arena_fini(&o.arena);
 	symbolizer_free(s);
@@ -519,8 +527,8 @@ Test(symbolizer, the_cache_forgets_what_was_not_used_lately)
 
 	for (key.address = 0; key.address < 20000; key.address++) {
 		name_cache_add(&c, &key, name);
-		cr_assert(name_cache_find(&c, &key, &arena, &found) &&
-			  bytes_eq(found, name));
+		cr_assert(name_cache_find(&c, &key, &arena, &found));
+		cr_assert(bytes_eq(found, name));
 		/* This one is asked for all the time. */
 		cr_assert(name_cache_find(&c, &first, &arena, &found));
 	}
@@ -556,8 +564,8 @@ Test(symbolizer, names_of_a_file_do_not_depend_on_a_hash_that_can_be_chosen)
 		files[i] = name_cache_file_of(parts[i], 2);
 	cr_assert((hash_bytes(parts[0][0]) ^ hash_bytes(parts[0][1]) * 31) ==
 		  (hash_bytes(parts[1][0]) ^ hash_bytes(parts[1][1]) * 31));
-	cr_expect(files[0].digest[0] != files[1].digest[0] &&
-		  files[0].digest[1] != files[1].digest[1]);
+	cr_assert(files[0].digest[0] != files[1].digest[0]);
+	cr_expect(files[0].digest[1] != files[1].digest[1]);
 	/* Nor where one part ends and the next one begins. */
 	parts[0][0] = bytes_of(str_of("ab"));
 	parts[0][1] = bytes_of(str_of("c"));

@@ -100,11 +100,13 @@ Test(append, an_hour_is_as_good_as_the_last_one)
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
 		cr_expect(!put(f, 0, order[i] * WINDOW + (int)i));
 	cr_expect(stats(f).heads == 4);
-	cr_expect(stats(f).series == 1 && stats(f).head_series == 4);
+	cr_assert(stats(f).series == 1);
+	cr_expect(stats(f).head_series == 4);
 	cr_expect(stats(f).unflushed == 8);
 	cr_expect(count(f) == 8);
 	cr_expect(!reopen(f));
-	cr_expect(count(f) == 8 && stats(f).heads == 4);
+	cr_assert(count(f) == 8);
+	cr_expect(stats(f).heads == 4);
 	teardown(f);
 }
 
@@ -155,7 +157,8 @@ Test(append, a_profile_is_stored_once_in_whatever_place_it_is)
 	 */
 	cr_expect(!put_at(f, 2, ms, "two", NULL));
 	cr_expect(!put_at(f, 0, ms + 1, "two", NULL));
-	cr_expect(count(f) == 3 && counter(f, appended) == 3);
+	cr_assert(count(f) == 3);
+	cr_expect(counter(f, appended) == 3);
 	teardown(f);
 }
 
@@ -206,7 +209,8 @@ Test(append, without_a_limit_there_may_be_any_number_of_series)
 
 	for (int s = 0; s < 200; s++)
 		cr_expect(!put(f, s, 0));
-	cr_expect(stats(f).head_series == 200 && !stats(f).series_limit);
+	cr_assert(stats(f).head_series == 200);
+	cr_expect(!stats(f).series_limit);
 	teardown(f);
 }
 
@@ -220,7 +224,8 @@ static int fill_wal(struct fixture *f, int *appended)
 
 	f->o.wal_budget = 64 * 1024;
 	f->o.wal_segment = 16 * 1024;
-	cr_assert(!reopen(f) && !put(f, 0, 0));
+	cr_assert(!reopen(f));
+	cr_assert(!put(f, 0, 0));
 	arm(f, FS_WRITE, "/ranges/", EIO, -1);
 	for (*appended = 1; *appended < WINDOW && !rc; *appended += !rc)
 		rc = put(f, 0, *appended % WINDOW);
@@ -233,7 +238,8 @@ Test(append, profiles_wait_for_a_flush_and_are_refused_when_it_does_not_help)
 	int appended;
 
 	cr_expect(fill_wal(f, &appended) == ERR_LIMIT);
-	cr_expect(appended > 20 && appended < WINDOW, "%d", appended);
+	cr_assert(appended > 20, "%d", appended);
+	cr_expect(appended < WINDOW, "%d", appended);
 	cr_expect(stats(f).wal_limit == 64 * 1024);
 	cr_expect(stats(f).wal_bytes >= 80 * 1024);
 	cr_expect(stats(f).wal_bytes < 80 * 1024 + 4096, "%d",
@@ -281,7 +287,8 @@ Test(append, a_sync_covers_duplicates_as_well)
 
 	cr_assert(!sample_append(a, 0, 0, &first, NULL));
 	cr_assert(!sample_append(a, 0, 0, &again, NULL));
-	cr_expect(again >= first && first > 0);
+	cr_assert(again >= first);
+	cr_expect(first > 0);
 	cr_expect(!a->sync(a, again, again, NULL));
 	arm(f, FS_SYNC, "/wal/", EIO, -1);
 	cr_expect(!a->sync(a, again, again, NULL), "it is durable already");
@@ -317,10 +324,12 @@ Test(append, blocks_go_when_they_are_as_old_as_the_retention)
 	cr_expect(stats(f).blocks == 1);
 	clock_set(&f->clock, end + 6 * HOUR_MS - 1);
 	cr_assert(!maintain(f, false));
-	cr_expect(stats(f).blocks == 1 && count(f) == 1);
+	cr_assert(stats(f).blocks == 1);
+	cr_expect(count(f) == 1);
 	clock_set(&f->clock, end + 6 * HOUR_MS);
 	cr_assert(!maintain(f, false));
-	cr_expect(stats(f).blocks == 0 && count(f) == 0);
+	cr_assert(stats(f).blocks == 0);
+	cr_expect(count(f) == 0);
 	cr_expect(counter(f, "everprof_tsdb_time_retentions_total") == 1);
 	teardown(f);
 }
@@ -357,15 +366,18 @@ Test(append, the_oldest_go_first_when_there_is_too_much)
 	}
 	bytes = stats(f).block_bytes + stats(f).ballast_bytes + 4096;
 	f->o.retention_bytes = (int64_t)bytes;
-	cr_assert(!reopen(f) && !maintain(f, false));
+	cr_assert(!reopen(f));
+	cr_assert(!maintain(f, false));
 	cr_expect(count(f) == 160, "as much as is allowed");
 	bytes = stats(f).block_bytes + stats(f).ballast_bytes +
 		stats(f).wal_bytes;
 	f->o.retention_bytes = (int64_t)bytes - 1;
-	cr_assert(!reopen(f) && !maintain(f, false));
+	cr_assert(!reopen(f));
+	cr_assert(!maintain(f, false));
 	cr_expect(stats(f).retention_bytes == bytes - 1);
 	cr_expect(stats(f).min_ms > sample_ms(40), "the first is gone");
-	cr_expect(stats(f).blocks == 3 && count(f) == 120, "and no other");
+	cr_assert(stats(f).blocks == 3, "and no other");
+	cr_expect(count(f) == 120, "and no other");
 	cr_expect(counter(f, "everprof_tsdb_size_retentions_total") > 0);
 	teardown(f);
 }

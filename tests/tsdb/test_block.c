@@ -83,11 +83,13 @@ Test(block, sealed_head_becomes_block_with_all_profiles)
 
 	put_all(f, 5, 0, 100);
 	must_maintain(f, true);
-	cr_expect(stats(f).heads == 0 && stats(f).blocks == 1);
+	cr_assert(stats(f).heads == 0);
+	cr_expect(stats(f).blocks == 1);
 	cr_expect(stats(f).block_samples == 500);
 	cr_expect(all_good(f, 5, 0, 100));
 	reopen(f);
-	cr_expect(stats(f).heads == 0 && stats(f).blocks == 1);
+	cr_assert(stats(f).heads == 0);
+	cr_expect(stats(f).blocks == 1);
 	cr_expect(all_good(f, 5, 0, 100));
 	cr_expect(stats(f).wal_bytes < 512, "a clean stop leaves no WAL");
 	teardown(f);
@@ -108,9 +110,10 @@ Test(block, listing_times_of_a_block_reads_no_values)
 	querier_open(f->db, NULL, &q);
 	cr_assert(!querier_select(q, NULL, 0, INT64_MIN, INT64_MAX, NULL));
 	cr_expect(querier_count(q) == 4);
-	for (size_t i = 0; i < querier_count(q); i++)
-		cr_expect(!querier_times(q, i, 0, INT64_MAX, &t, NULL) &&
-			  t.count == 100);
+	for (size_t i = 0; i < querier_count(q); i++) {
+		cr_assert(!querier_times(q, i, 0, INT64_MAX, &t, NULL));
+		cr_expect(t.count == 100);
+	}
 	cr_expect(metric_get(read) == 0);
 	cr_expect(!querier_fetch(q, 0, sample_ms(5), &p, NULL));
 	cr_expect(metric_get(read) > 0);
@@ -243,11 +246,14 @@ Test(block, deletion_hides_profiles_in_heads_wal_and_blocks)
 	/* Profiles that are stored after the deletion are not hidden. */
 	put_all(f, 4, 20, 40);
 	put_all(f, 4, 500, 550);
-	cr_expect(all_good(f, 4, 0, 40) && all_good(f, 4, 500, 560));
+	cr_assert(all_good(f, 4, 0, 40));
+	cr_expect(all_good(f, 4, 500, 560));
 	reopen(f);
-	cr_expect(all_good(f, 4, 0, 40) && all_good(f, 4, 500, 560));
+	cr_assert(all_good(f, 4, 0, 40));
+	cr_expect(all_good(f, 4, 500, 560));
 	must_maintain(f, true);
-	cr_expect(all_good(f, 4, 0, 40) && all_good(f, 4, 500, 560));
+	cr_assert(all_good(f, 4, 0, 40));
+	cr_expect(all_good(f, 4, 500, 560));
 	teardown(f);
 }
 
@@ -282,7 +288,8 @@ Test(block, fully_deleted_block_is_removed)
 	put_all(f, 2, 30, 60);
 	cr_expect(!delete (f, "{job=\"test\"}", 30, 60));
 	must_maintain(f, true);
-	cr_expect(stats(f).blocks == 0 && stats(f).heads == 0);
+	cr_assert(stats(f).blocks == 0);
+	cr_expect(stats(f).heads == 0);
 	reopen(f);
 	cr_expect(count_kept(f, 0, 0, 60) == 0);
 	teardown(f);
@@ -606,7 +613,8 @@ Test(block, damaged_table_loses_only_its_stripe)
 	cr_expect(good_profiles(f, lost, HALF) == 0);
 	cr_expect(good_profiles(f, !lost, HALF) == HALF);
 	cr_expect(!tsdb_verify(f->dir.path, &v, NULL));
-	cr_expect(v.problems >= 1 && tables >= 1);
+	cr_assert(v.problems >= 1);
+	cr_expect(tables >= 1);
 	/* Storing and sealing go on. */
 	put_profile(f, lost, HALF);
 	must_maintain(f, true);
@@ -635,7 +643,8 @@ static void count_block(void *ctx, const char *block UNUSED, size_t i,
 {
 	size_t *told = ctx;
 
-	cr_expect(i == *told + 1 && i <= count);
+	cr_assert(i == *told + 1);
+	cr_expect(i <= count);
 	*told = i;
 }
 
@@ -653,7 +662,8 @@ Test(block, recoding_stores_old_blocks_as_columns)
 	f->o.columns = &codec_columns;
 	reopen(f);
 	cr_expect(!tsdb_recode(f->db, count_block, &told, &recoded, NULL));
-	cr_expect(recoded == 1 && told == 1);
+	cr_assert(recoded == 1);
+	cr_expect(told == 1);
 	cr_expect(stats(f).block_bytes < before * 2 / 3, "%llu of %llu",
 		  (unsigned long long)stats(f).block_bytes,
 		  (unsigned long long)before);
@@ -661,7 +671,8 @@ Test(block, recoding_stores_old_blocks_as_columns)
 		cr_expect(good_profiles(f, s, HALF) == HALF);
 	/* After a start, there is nothing left to recode. */
 	reopen(f);
-	cr_expect(!tsdb_recode(f->db, NULL, NULL, &recoded, NULL) && !recoded);
+	cr_assert(!tsdb_recode(f->db, NULL, NULL, &recoded, NULL));
+	cr_expect(!recoded);
 	for (int s = 0; s < 2; s++)
 		cr_expect(good_profiles(f, s, HALF) == HALF);
 	teardown(f);
@@ -703,7 +714,8 @@ static int blocks_with(struct fixture *f, const char *a, const char *b)
 	FILE *out = popen(command, "r");
 	int n = -1;
 
-	cr_assert(out && fscanf(out, "%d", &n) == 1);
+	cr_assert(out);
+	cr_assert(fscanf(out, "%d", &n) == 1);
 	pclose(out);
 	mem_free(command);
 	return n;
@@ -821,7 +833,8 @@ Test(block, full_disk_loses_nothing_and_recovers, .timeout = 600)
 	/* How much fits depends on how often the flush thread had its turn. */
 	while (!(rc = put(f, 0, stored)) && stored < 20000)
 		clock_set(&f->clock, sample_ms(2000 + stored++));
-	cr_expect(rc == ERR_NOSPACE && stored > 100, "%d: %d", rc, stored);
+	cr_assert(rc == ERR_NOSPACE, "%d: %d", rc, stored);
+	cr_expect(stored > 100, "%d: %d", rc, stored);
 	/*
 	 * Flushing the oldest segments makes room, as long as a flush finds
 	 * room.

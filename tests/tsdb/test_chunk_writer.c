@@ -85,7 +85,8 @@ static int plain_decode(struct codec_decoder *d,
 {
 	(void)d;
 	(void)err;
-	cr_expect(first == 0 && n == group->count);
+	cr_assert(first == 0);
+	cr_expect(n == group->count);
 	buf_add(out, group->stored.ptr, group->stored.len);
 	return 0;
 }
@@ -163,10 +164,14 @@ Test(chunk_writer, a_chunk_is_stored_behind_what_is_there)
 	cr_expect(b->meta.codec == CODEC_ZSTD);
 	cr_expect(b->meta.place.len == group.stored.len);
 	cr_expect(b->meta.place.crc == crc32c_extend(0, group.stored));
-	cr_expect(b->meta.count == 3 && b->meta.total_count == 1);
-	cr_expect(b->totals[0] == 14 && b->totals[2] == 18);
+	cr_assert(b->meta.count == 3);
+	cr_expect(b->meta.total_count == 1);
+	cr_assert(b->totals[0] == 14);
+	cr_expect(b->totals[2] == 18);
 	cr_assert(!codec_zstd.decode(d, &group, 0, 3, &raw, NULL));
-	cr_expect(raw.len == 310 && raw.ptr[9] == 16 && raw.ptr[10] == 8);
+	cr_assert(raw.len == 310);
+	cr_assert(raw.ptr[9] == 16);
+	cr_expect(raw.ptr[10] == 8);
 	cr_expect(!chunk_writer_is_stripe_full(b), "without columns");
 	cr_expect(!chunk_writer_end_stripe(b, &out, NULL));
 	cr_expect(out.len == 6 + group.stored.len, "no table");
@@ -203,9 +208,10 @@ Test(chunk_writer, what_columns_do_not_keep_goes_to_zstd)
 		add_profile(b, 1, 50);
 		cr_expect(!chunk_writer_store(b, &out, NULL));
 		cr_expect(b->meta.codec == tries[i].codec, "%s", tries[i].name);
-		cr_expect(b->meta.place.len == out.len &&
-				  b->meta.place.crc ==
-					  crc32c_extend(0, buf_bytes(&out)),
+		cr_assert(b->meta.place.len == out.len,
+			  "%s: nothing else is left", tries[i].name);
+		cr_expect(b->meta.place.crc ==
+				  crc32c_extend(0, buf_bytes(&out)),
 			  "%s: nothing else is left", tries[i].name);
 		cr_expect(chunk_writer_is_stripe_full(b));
 		buf_reset(&out);
@@ -254,8 +260,9 @@ Test(chunk_writer, a_stored_chunk_is_adopted_if_it_can_be)
 	h.place.table.len = 77;
 	cr_expect(!chunk_writer_adopt(b, &h, NULL, stored, &out, NULL));
 	cr_expect(check_str(str_from(buf_bytes(&out)), "stored"));
-	cr_expect(h.place.len == 6 && h.place.crc == crc32c_extend(0, stored) &&
-		  !h.place.table.len);
+	cr_assert(h.place.len == 6);
+	cr_assert(h.place.crc == crc32c_extend(0, stored));
+	cr_expect(!h.place.table.len);
 	plain.spoil = true;
 	cr_expect(chunk_writer_adopt(b, &h, NULL, stored, &out, NULL) ==
 		  ERR_CORRUPT);

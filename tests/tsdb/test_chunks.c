@@ -59,10 +59,12 @@ Test(chunks, times_of_a_chunk_increase)
 		int rc = chunk_meta_times(buf_bytes(&b), ms, &count, NULL);
 
 		cr_expect(rc == fronts[i].want, "%s: %d", fronts[i].name, rc);
-		if (!rc)
-			cr_expect(count == fronts[i].count &&
-					  ms[count - 1] == fronts[i].last,
-				  "%s", fronts[i].name);
+		if (!rc) {
+			cr_assert(count == fronts[i].count, "%s",
+				  fronts[i].name);
+			cr_expect(ms[count - 1] == fronts[i].last, "%s",
+				  fronts[i].name);
+		}
 		buf_fini(&b);
 	}
 }
@@ -96,13 +98,17 @@ Test(chunks, damaged_metadata_is_refused)
 	uint32_t typeset = 9;
 	uint16_t at = 99;
 
-	cr_expect(!chunk_meta_decode(buf_bytes(&b), &h, NULL) && h.count == 32);
-	cr_expect(!chunk_meta_typeset(buf_bytes(&b), &typeset, NULL) &&
-		  typeset == 0);
-	cr_expect(chunk_meta_find(&h, 1000, &at) && at == 0);
-	cr_expect(chunk_meta_find(&h, 1310, &at) && at == 31);
-	cr_expect(!chunk_meta_find(&h, 1315, &at) &&
-		  !chunk_meta_find(&h, 999, &at) && at == 31);
+	cr_assert(!chunk_meta_decode(buf_bytes(&b), &h, NULL));
+	cr_expect(h.count == 32);
+	cr_assert(!chunk_meta_typeset(buf_bytes(&b), &typeset, NULL));
+	cr_expect(typeset == 0);
+	cr_assert(chunk_meta_find(&h, 1000, &at));
+	cr_expect(at == 0);
+	cr_assert(chunk_meta_find(&h, 1310, &at));
+	cr_expect(at == 31);
+	cr_assert(!chunk_meta_find(&h, 1315, &at));
+	cr_assert(!chunk_meta_find(&h, 999, &at));
+	cr_expect(at == 31);
 	h.total_count = 0;
 	cr_expect(chunk_meta_decode(buf_bytes(&b), &h, NULL) == ERR_CORRUPT,
 		  "another type set");
@@ -287,19 +293,24 @@ Test(chunks, visible_times_are_listed)
 		cr_expect(
 			check_str(str_from(buf_bytes(&got)), listings[i].want),
 			"%s", listings[i].name);
-		cr_expect(t.lost == listings[i].lost && s.told == (int)t.lost,
-			  "%s", listings[i].name);
-		if (i == 9)
-			cr_expect(t.why.code == ERR_IO &&
-					  strstr(t.why.msg, "chunk 0"),
+		cr_assert(t.lost == listings[i].lost, "%s", listings[i].name);
+		cr_expect(s.told == (int)t.lost, "%s", listings[i].name);
+		if (i == 9) {
+			cr_assert(t.why.code == ERR_IO, "the first is told");
+			cr_expect(strstr(t.why.msg, "chunk 0"),
 				  "the first is told");
+		}
 		if (rc)
 			cr_expect(strstr(err.msg, "chunk 1") != NULL);
 		buf_fini(&got);
 		times_fini(&t);
-		cr_expect(!t.v && !t.lost);
+		cr_assert(!t.v);
+		cr_expect(!t.lost);
 		chunks_fini(&g);
-		cr_expect(!g.v && !g.gaps && !g.count && !g.gap_count);
+		cr_assert(!g.v);
+		cr_assert(!g.gaps);
+		cr_assert(!g.count);
+		cr_expect(!g.gap_count);
 	}
 }
 
@@ -366,12 +377,13 @@ Test(chunks, a_visible_profile_is_found)
 			  rc);
 		cr_expect(s.read == searches[i].read, "%s: %d read",
 			  searches[i].name, s.read);
-		if (!rc)
-			cr_expect(
-				hit.meta.profiles[hit.index].ms ==
-						searches[i].ms &&
-					bytes_eq(hit.typeset, sample_types(0)),
-				"%s", searches[i].name);
+		if (!rc) {
+			cr_assert(hit.meta.profiles[hit.index].ms ==
+					  searches[i].ms,
+				  "%s", searches[i].name);
+			cr_expect(bytes_eq(hit.typeset, sample_types(0)), "%s",
+				  searches[i].name);
+		}
 		chunks_fini(&g);
 	}
 }

@@ -154,13 +154,17 @@ Test(compactor, a_head_becomes_a_block)
 	for (int i = 0; i < 5; i++)
 		cr_expect(count_in_part(s->parts[0], i, 0, 90) == 70);
 	cr_expect(count_in_part(s->parts[0], 5, 0, 90) == 0);
-	cr_expect(b->meta.samples == 350 && b->meta.series == 5);
-	cr_expect(b->meta.level == 1 && b->meta.source_count == 1);
-	cr_expect(b->meta.first_ms == sample_ms(10) &&
-		  b->meta.last_ms == sample_ms(79));
-	cr_expect(part_min(s->parts[0]) == sample_ms(10) &&
-		  part_max(s->parts[0]) == sample_ms(79));
-	cr_expect(!b->damaged && !s->loss.profiles && count_blocks(s) == 1);
+	cr_assert(b->meta.samples == 350);
+	cr_expect(b->meta.series == 5);
+	cr_assert(b->meta.level == 1);
+	cr_expect(b->meta.source_count == 1);
+	cr_assert(b->meta.first_ms == sample_ms(10));
+	cr_expect(b->meta.last_ms == sample_ms(79));
+	cr_assert(part_min(s->parts[0]) == sample_ms(10));
+	cr_expect(part_max(s->parts[0]) == sample_ms(79));
+	cr_assert(!b->damaged);
+	cr_assert(!s->loss.profiles);
+	cr_expect(count_blocks(s) == 1);
 	compactor_scene_free(s);
 }
 
@@ -260,12 +264,14 @@ Test(compactor, what_was_deleted_is_left_out)
 	cr_expect(!delete_in_block(s->parts[0].block, 10, 29));
 	cr_expect(count_in_part(s->parts[0], 1, 0, 40) == 20);
 	b = compact_all(s);
-	cr_expect(b->meta.samples == 40 && !b->tombstones->count);
+	cr_assert(b->meta.samples == 40);
+	cr_expect(!b->tombstones->count);
 	cr_expect(count_in_part(s->parts[0], 1, 0, 40) == 20);
 	cr_expect(!delete_in_block(b, 0, 99));
 	s->c.ulid = ulid_new(1);
 	b = s->parts[0].block;
-	cr_expect(!compactor_run(&s->c, &b, NULL) && !b, "nothing is left");
+	cr_assert(!compactor_run(&s->c, &b, NULL), "nothing is left");
+	cr_expect(!b, "nothing is left");
 	cr_expect(count_blocks(s) == 2, "nor a directory of it");
 	compactor_scene_free(s);
 }
@@ -286,10 +292,11 @@ Test(compactor, deletions_of_a_block_last)
 		cr_expect(count_in_part(s->parts[0], 0, 0, 40) == 40);
 	}
 	s->h->w->disk.refused = 0;
-	cr_expect(!delete_in_block(b, 0, 4) && !delete_in_block(b, 5, 9));
+	cr_assert(!delete_in_block(b, 0, 4));
+	cr_expect(!delete_in_block(b, 5, 9));
 	cr_expect(count_in_part(s->parts[0], 0, 0, 40) == 30);
-	cr_expect(b->tombstones->count == 4 &&
-		  tombstones_series(b->tombstones) == 2);
+	cr_assert(b->tombstones->count == 4);
+	cr_expect(tombstones_series(b->tombstones) == 2);
 	cr_assert(!block_open(&s->env, b->path, &again, NULL));
 	cr_expect(count_in_part((struct part){ .block = again }, 1, 0, 40) ==
 		  30);
@@ -305,7 +312,8 @@ Test(compactor, a_run_that_is_cancelled_leaves_nothing)
 
 	add_head(s, 3, 0, 40);
 	s->c.cancel = &cancel;
-	cr_expect(compactor_run(&s->c, &b, NULL) == ERR_CLOSED && !b);
+	cr_assert(compactor_run(&s->c, &b, NULL) == ERR_CLOSED);
+	cr_expect(!b);
 	cr_expect(count_blocks(s) == 0);
 	cancel = 0;
 	compact_all(s);
@@ -343,8 +351,8 @@ Test(compactor, a_disk_that_refuses_costs_no_part)
 		refuse(s->h->w, refusals[i].ops, refusals[i].part, ENOSPC);
 		s->c.ulid = ulid_new(1);
 		rc = compactor_run(&s->c, &b, NULL);
-		cr_expect(rc == ERR_NOSPACE && !b, "%s: %d", refusals[i].part,
-			  rc);
+		cr_assert(rc == ERR_NOSPACE, "%s: %d", refusals[i].part, rc);
+		cr_expect(!b, "%s: %d", refusals[i].part, rc);
 		cr_expect(s->h->w->disk.hits > 0, "%s", refusals[i].part);
 		s->h->w->disk.refused = 0;
 		cr_expect(count_blocks(s) == 0, "%s", refusals[i].part);
@@ -362,8 +370,10 @@ Test(compactor, a_block_that_cannot_be_read_back_is_not_published)
 
 	add_head(s, 3, 0, 40);
 	refuse(s->h->w, OP(FS_MMAP), "/chunks/", EIO);
-	cr_expect(compactor_run(&s->c, &b, NULL) == ERR_IO && !b);
-	cr_expect(s->h->w->disk.hits > 0 && count_blocks(s) == 0);
+	cr_assert(compactor_run(&s->c, &b, NULL) == ERR_IO);
+	cr_expect(!b);
+	cr_assert(s->h->w->disk.hits > 0);
+	cr_expect(count_blocks(s) == 0);
 	compactor_scene_free(s);
 }
 
@@ -491,14 +501,14 @@ Test(compactor, heads_and_blocks_are_read_alike)
 		cr_expect(has_texts(p, "pod", "pod-0 pod-1 "));
 		cr_expect(has_texts(p, "none", ""));
 		cr_expect(!part_find(p, ls, &n, NULL));
-		cr_expect(!part_labels(p, n, &mine, NULL) &&
-			  !labels_cmp(mine, ls));
-		cr_expect(!part_groups(p, n, sample_ms(55), sample_ms(99), &g,
-				       NULL) &&
-				  g.count == 1,
+		cr_assert(!part_labels(p, n, &mine, NULL));
+		cr_expect(!labels_cmp(mine, ls));
+		cr_assert(!part_groups(p, n, sample_ms(55), sample_ms(99), &g,
+				       NULL),
 			  "of two chunks the second");
-		cr_expect(part_min(p) <= sample_ms(0) &&
-			  part_max(p) >= sample_ms(59));
+		cr_expect(g.count == 1, "of two chunks the second");
+		cr_assert(part_min(p) <= sample_ms(0));
+		cr_expect(part_max(p) >= sample_ms(59));
 		chunks_fini(&g);
 		labels_unref(mine);
 		labels_unref(ls);
@@ -516,7 +526,8 @@ Test(compactor, series_of_all_parts_are_merged_in_order)
 	uint32_t *stripes;
 	size_t n;
 
-	cr_expect(!series_merger_fill(&m, NULL, 0, NULL) && !m.count);
+	cr_assert(!series_merger_fill(&m, NULL, 0, NULL));
+	cr_expect(!m.count);
 	add_head(s, 6, 0, 3);
 	compact_all(s);
 	begin_head(s);
@@ -535,10 +546,11 @@ Test(compactor, series_of_all_parts_are_merged_in_order)
 		if (n == 2) {
 			struct labels *other = NULL;
 
-			cr_expect(p[0].part == 0 && p[1].part == 1);
-			cr_expect(!part_labels(s->parts[1], p[1].series, &other,
-					       NULL) &&
-				  !labels_cmp(ls, other));
+			cr_assert(p[0].part == 0);
+			cr_expect(p[1].part == 1);
+			cr_assert(!part_labels(s->parts[1], p[1].series, &other,
+					       NULL));
+			cr_expect(!labels_cmp(ls, other));
 			labels_unref(other);
 		}
 		labels_unref(before);
@@ -557,7 +569,9 @@ Test(compactor, series_of_all_parts_are_merged_in_order)
 	}
 	mem_free(stripes);
 	series_merger_fini(&m);
-	cr_expect(!m.v && !m.places && !m.count);
+	cr_assert(!m.v);
+	cr_assert(!m.places);
+	cr_expect(!m.count);
 	compactor_scene_free(s);
 }
 
@@ -585,9 +599,12 @@ Test(compactor, symbols_of_all_parts_are_merged)
 		cr_expect(!part_find(s->parts[part], ls, &n, NULL));
 		cr_expect(!symbol_merger_pairs(l, part, n, &e, NULL));
 		cr_expect(e.pair_count == 3, "%u", part);
-		cr_expect(e.pairs[0].name == 0 && e.pairs[0].value == 2);
-		cr_expect(e.pairs[1].name == 3 && e.pairs[1].value == 8);
-		cr_expect(e.pairs[2].name == 4 && e.pairs[2].value == 6);
+		cr_assert(e.pairs[0].name == 0);
+		cr_expect(e.pairs[0].value == 2);
+		cr_assert(e.pairs[1].name == 3);
+		cr_expect(e.pairs[1].value == 8);
+		cr_assert(e.pairs[2].name == 4);
+		cr_expect(e.pairs[2].value == 6);
 		index_series_fini(&e);
 		labels_unref(ls);
 	}

@@ -69,8 +69,9 @@ Test(dirlock, the_file_names_its_holder_and_stays)
 	FILE *f = fopen(path, "w");
 
 	/* The file still has a longer text from before. */
-	cr_assert(f && fputs("123456789012345\nand more\n", f) >= 0 &&
-		  !fclose(f));
+	cr_assert(f);
+	cr_assert(fputs("123456789012345\nand more\n", f) >= 0);
+	cr_assert(!fclose(f));
 	cr_assert(!dirlock_take(dir.path, &l, NULL));
 	snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
 	cr_expect(holds(&dir, pid));
@@ -108,7 +109,8 @@ Test(dirlock, the_lock_of_an_earlier_version_counts)
 	struct dirlock *l = NULL;
 	struct err err = { .msg = "" };
 
-	cr_assert(fd >= 0 && dprintf(fd, "4711\n") > 0);
+	cr_assert(fd >= 0);
+	cr_assert(dprintf(fd, "4711\n") > 0);
 	cr_assert(!flock(fd, LOCK_EX | LOCK_NB));
 	cr_expect(dirlock_is_held(dir.path));
 	cr_expect(dirlock_take(dir.path, &l, &err) == ERR_BUSY);
@@ -128,7 +130,8 @@ Test(dirlock, a_dead_process_holds_nothing)
 
 	if (!pid)
 		_exit(dirlock_take(dir.path, &l, NULL) ? 1 : 0);
-	cr_assert(waitpid(pid, &status, 0) == pid && !status);
+	cr_assert(waitpid(pid, &status, 0) == pid);
+	cr_assert(!status);
 	cr_expect(!dirlock_is_held(dir.path));
 	cr_assert(!dirlock_take(dir.path, &l, NULL));
 	dirlock_release(l);
@@ -144,12 +147,14 @@ Test(dirlock, what_is_no_directory_cannot_be_locked)
 	struct dirlock *l = NULL;
 	struct err err = { .msg = "" };
 
-	cr_assert(f && !fclose(f));
+	cr_assert(f);
+	cr_assert(!fclose(f));
 	cr_expect(dirlock_take(missing, &l, &err) == ERR_NOTFOUND);
 	cr_expect(strstr(err.msg, missing) != NULL, "%s", err.msg);
 	cr_expect(!dirlock_is_held(missing));
 	cr_expect(dirlock_take(file, &l, NULL) == ERR_IO);
-	cr_expect(!dirlock_is_held(file) && !l);
+	cr_assert(!dirlock_is_held(file));
+	cr_expect(!l);
 	tempdir_fini(&dir);
 }
 

@@ -101,7 +101,8 @@ Test(format, state_is_encoded_as_documented)
 	state_encode(&s, SALT, &b);
 	cr_expect(in_page("state.md", &b));
 	cr_expect(!state_decode(&back, buf_bytes(&b), NULL));
-	cr_expect(back.clock.trusted_ms == 1000 && back.span_count == 1);
+	cr_assert(back.clock.trusted_ms == 1000);
+	cr_expect(back.span_count == 1);
 	cr_expect(state_is_retired(&back, 0, 0x100000040));
 	cr_expect(!state_is_retired(&back, 7200000, 0x100000040));
 	cr_expect(!state_is_retired(&back, 0, 0x100000101));
@@ -439,8 +440,10 @@ Test(format, truncated_segment_ends_at_an_earlier_record)
 		bool readable = read_segment((struct bytes){ b.ptr, n }, &s);
 
 		cr_expect(readable == (n >= FILE_HEADER), "n=%zu", n);
-		cr_expect(s.profiles >= last && s.profiles <= 3);
-		cr_expect(s.damaged <= 1 && (!s.damaged || s.torn));
+		cr_assert(s.profiles >= last);
+		cr_expect(s.profiles <= 3);
+		cr_assert(s.damaged <= 1);
+		cr_expect((!s.damaged || s.torn));
 		last = s.profiles;
 	}
 	cr_expect(last == 3);
@@ -544,7 +547,9 @@ Test(format, every_truncation_and_bit_flip_of_a_head_log_is_detected)
 
 	example_log(&b, true);
 	l = load(buf_bytes(&b));
-	cr_assert(l.series == 1 && l.groups == 1 && !l.damaged);
+	cr_assert(l.series == 1);
+	cr_assert(l.groups == 1);
+	cr_assert(!l.damaged);
 	cr_assert(l.flushed == 0x0000000100000100u);
 	for (size_t n = 0; n < b.len; n++) {
 		l = load((struct bytes){ b.ptr, n });

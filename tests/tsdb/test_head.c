@@ -40,10 +40,11 @@ static int count_found(struct head_scene *s, int series, int from, int to)
 		hash = hash_bytes(buf_bytes(&want));
 		p = &hit.group.meta.profiles[hit.group.index];
 		cr_expect(hash == (hit.unflushed ? hit.wal.hash : p->hash));
-		if (!hit.unflushed)
-			cr_expect(p->period == k &&
-				  bytes_eq(hit.group.typeset,
+		if (!hit.unflushed) {
+			cr_assert(p->period == k);
+			cr_expect(bytes_eq(hit.group.typeset,
 					   sample_types(series)));
+		}
 		found++;
 	}
 	buf_fini(&want);
@@ -75,26 +76,31 @@ Test(head, profiles_are_listed_once_all_the_way)
 
 	insert_all(s, 0, 0, 100);
 	insert_all(s, 1, 50, 60);
-	cr_expect(s->env.series == 2 && s->env.unflushed == 110);
+	cr_assert(s->env.series == 2);
+	cr_expect(s->env.unflushed == 110);
 	cr_expect(count_listed(s, 0, 0, 120) == 100);
 	cr_expect(!flush_all(s));
-	cr_expect(s->env.unflushed == 0 && head_oldest(s->r) == UINT64_MAX);
+	cr_assert(s->env.unflushed == 0);
+	cr_expect(head_oldest(s->r) == UINT64_MAX);
 	cr_expect(count_listed(s, 0, 0, 120) == 100);
 	insert_all(s, 0, 100, 120);
 	cr_expect(count_listed(s, 0, 0, 120) == 120);
-	cr_expect(!flush_all(s) && !flush_all(s));
+	cr_assert(!flush_all(s));
+	cr_expect(!flush_all(s));
 	cr_expect(!open_head(s));
-	cr_expect(s->r->start == window_start(sample_ms(0)) &&
-		  s->r->lsn == OPENED_LSN);
+	cr_assert(s->r->start == window_start(sample_ms(0)));
+	cr_expect(s->r->lsn == OPENED_LSN);
 	cr_expect(count_listed(s, 0, 0, 120) == 120);
 	cr_expect(count_listed(s, 1, 0, 120) == 10);
 	cr_expect(find_series(s, 2) == SERIES_NONE);
 	insert_all(s, 0, 120, 130);
 	insert_all(s, 2, 0, 5);
-	cr_expect(!flush_all(s) && !open_head(s));
+	cr_assert(!flush_all(s));
+	cr_expect(!open_head(s));
 	cr_expect(count_listed(s, 0, 0, 130) == 130);
 	cr_expect(count_listed(s, 2, 0, 130) == 5);
-	cr_expect(!metric_get(s->w->corruptions) && !metric_get(s->w->torn));
+	cr_assert(!metric_get(s->w->corruptions));
+	cr_expect(!metric_get(s->w->torn));
 	head_scene_free(s);
 }
 
@@ -109,17 +115,22 @@ Test(head, a_flush_takes_what_it_is_asked_for)
 	cr_expect(!flush_range(s->flusher, s->r, first, UINT64_MAX, NULL));
 	cr_expect(s->env.unflushed == 3, "nothing is below the first");
 	cr_expect(!flush_range(s->flusher, s->r, second, third, NULL));
-	cr_expect(s->env.unflushed == 2 && head_oldest(s->r) == second,
+	cr_assert(s->env.unflushed == 2,
+		  "of the first series what is below the third");
+	cr_expect(head_oldest(s->r) == second,
 		  "of the first series what is below the third");
 	cr_expect(head_highest_lsn(s->r) == first);
 	cr_expect(head_is_done_with(s->r, 0, sample_ms(0), first));
 	cr_expect(!head_is_done_with(s->r, 0, sample_ms(1), third));
 	cr_expect(!head_is_done_with(s->r, 1, sample_ms(0), second));
 	cr_expect(!flush_range(s->flusher, s->r, second + 1, UINT64_MAX, NULL));
-	cr_expect(s->env.unflushed == 1 && head_oldest(s->r) == third);
+	cr_assert(s->env.unflushed == 1);
+	cr_expect(head_oldest(s->r) == third);
 	cr_expect(head_highest_lsn(s->r) == second);
-	cr_expect(!flush_all(s) && head_highest_lsn(s->r) == third);
-	cr_expect(!open_head(s) && head_highest_lsn(s->r) == third);
+	cr_assert(!flush_all(s));
+	cr_expect(head_highest_lsn(s->r) == third);
+	cr_assert(!open_head(s));
+	cr_expect(head_highest_lsn(s->r) == third);
 	cr_expect(count_listed(s, 0, 0, 2) == 2);
 	head_scene_free(s);
 }
@@ -175,7 +186,8 @@ Test(head, a_log_that_cannot_be_mended_takes_no_more_until_it_can)
 	s->w->disk.refused = 0;
 	cr_expect(!flush_all(s), "the disk is well now");
 	cr_expect(count_listed(s, 0, 0, 10) == 10);
-	cr_expect(!open_head(s) && count_listed(s, 0, 0, 10) == 10);
+	cr_assert(!open_head(s));
+	cr_expect(count_listed(s, 0, 0, 10) == 10);
 	head_scene_free(s);
 }
 
@@ -190,10 +202,12 @@ Test(head, a_damaged_profile_is_dropped_alone)
 	damage(s->w, 1, (uint32_t)lsn[2] + 150);
 	damage(s->w, 1, (uint32_t)s->w->last.lsn + 150);
 	cr_expect(!flush_all(s));
-	cr_expect(metric_get(s->damaged) == 2 && s->env.unflushed == 0);
+	cr_assert(metric_get(s->damaged) == 2);
+	cr_expect(s->env.unflushed == 0);
 	cr_expect(count_listed(s, 0, 0, 5) == 4);
 	cr_expect(count_listed(s, 1, 0, 5) == 0);
-	cr_expect(!open_head(s) && count_listed(s, 0, 0, 5) == 4);
+	cr_assert(!open_head(s));
+	cr_expect(count_listed(s, 0, 0, 5) == 4);
 	cr_expect(find_series(s, 1) == SERIES_NONE, "it has nothing");
 	head_scene_free(s);
 }
@@ -216,10 +230,11 @@ Test(head, a_head_is_created_whole_or_not_at_all)
 		struct name_list l = { 0 };
 
 		refuse(s->w, cases[i].ops, cases[i].part, ENOSPC);
-		cr_expect(create(s) == ERR_NOSPACE && !s->r, "%zu", i);
+		cr_assert(create(s) == ERR_NOSPACE, "%zu", i);
+		cr_expect(!s->r, "%zu", i);
 		s->w->disk.refused = 0;
-		cr_expect(!fs_list(NULL, s->dir, &l, NULL) && !l.count, "%zu",
-			  i);
+		cr_assert(!fs_list(NULL, s->dir, &l, NULL), "%zu", i);
+		cr_expect(!l.count, "%zu", i);
 		name_list_fini(&l);
 		cr_expect(!create(s));
 		head_scene_free(s);
@@ -242,7 +257,8 @@ Test(head, a_head_with_profiles_is_not_created_again)
 	second = s->r;
 	cr_expect(create(s) == ERR_EXISTS);
 	s->r = second;
-	cr_expect(!open_head(s) && count_listed(s, 0, 0, 3) == 3);
+	cr_assert(!open_head(s));
+	cr_expect(count_listed(s, 0, 0, 3) == 3);
 	head_scene_free(s);
 }
 
@@ -337,12 +353,15 @@ Test(head, a_torn_end_of_the_log_is_cut_off)
 	file_of(s, "groups", path);
 	cr_assert(!truncate(path, (off_t)(s->r->groups_end - 9)));
 	cr_expect(!open_head(s));
-	cr_expect(metric_get(s->w->torn) == 1 && s->r->groups_end == end);
+	cr_assert(metric_get(s->w->torn) == 1);
+	cr_expect(s->r->groups_end == end);
 	cr_expect(count_listed(s, 0, 0, 64) == 32);
-	cr_expect(!open_head(s) && metric_get(s->w->torn) == 1);
+	cr_assert(!open_head(s));
+	cr_expect(metric_get(s->w->torn) == 1);
 	/* The rest is inserted again, as by a replay of the WAL. */
 	insert_all(s, 0, 32, 64);
-	cr_expect(!flush_all(s) && !open_head(s));
+	cr_assert(!flush_all(s));
+	cr_expect(!open_head(s));
 	cr_expect(count_listed(s, 0, 0, 64) == 64);
 	head_scene_free(s);
 }
@@ -361,7 +380,8 @@ Test(head, a_flush_with_a_lost_chunk_is_not_believed)
 	cr_assert(s->r->series[0]->group_count == 3);
 	g = s->r->series[0]->groups[1];
 	fd = open(file_of(s, "groups", path), O_WRONLY);
-	cr_assert(fd >= 0 && pwrite(fd, "junk", 4, (off_t)g.at + 40) == 4);
+	cr_assert(fd >= 0);
+	cr_assert(pwrite(fd, "junk", 4, (off_t)g.at + 40) == 4);
 	close(fd);
 	/*
 	 * While the head is open, the damaged chunk is reported and left out.
@@ -403,7 +423,8 @@ Test(head, a_deletion_hides_what_is_there_and_nothing_later)
 	cr_expect(count_listed(s, 1, 0, 60) == 40, "another series");
 	insert_all(s, 0, 35, 37);
 	cr_expect(count_listed(s, 0, 30, 50) == 2);
-	cr_expect(!flush_all(s) && count_listed(s, 0, 30, 50) == 2);
+	cr_assert(!flush_all(s));
+	cr_expect(count_listed(s, 0, 30, 50) == 2);
 	for (int round = 0; round < 2; round++) {
 		cr_expect(!open_head(s));
 		cr_expect(count_listed(s, 0, 0, 60) == 42);
@@ -418,10 +439,11 @@ Test(head, a_deletion_of_what_was_never_flushed_is_kept)
 	struct head_scene *s = head_scene_new();
 	uint64_t lsn = insert(s, 0, 5);
 
-	cr_expect(!delete_in(s, 0, 0, 9) && !s->env.unflushed);
+	cr_assert(!delete_in(s, 0, 0, 9));
+	cr_expect(!s->env.unflushed);
 	cr_expect(!open_head(s));
-	cr_expect(find_series(s, 0) == 0 &&
-			  head_is_done_with(s->r, 0, sample_ms(5), lsn),
+	cr_assert(find_series(s, 0) == 0, "replay skips it");
+	cr_expect(head_is_done_with(s->r, 0, sample_ms(5), lsn),
 		  "replay skips it");
 	cr_expect(head_highest_lsn(s->r) == lsn);
 	cr_expect(!head_is_done_with(s->r, 0, sample_ms(5), lsn + 1));
@@ -443,8 +465,10 @@ Test(head, a_deletion_that_is_not_written_lasts_until_a_start)
 		cr_expect(delete_in(s, 0, 0, 4) == ERR_NOSPACE);
 		cr_expect(count_listed(s, 0, 0, 10) == 5);
 		s->w->disk.refused = 0;
-		cr_expect(!open_head(s) && count_listed(s, 0, 0, 10) == 10);
-		cr_expect(!delete_in(s, 0, 0, 4) && !open_head(s));
+		cr_assert(!open_head(s));
+		cr_expect(count_listed(s, 0, 0, 10) == 10);
+		cr_assert(!delete_in(s, 0, 0, 4));
+		cr_expect(!open_head(s));
 		cr_expect(count_listed(s, 0, 0, 10) == 5);
 		head_scene_free(s);
 	}
@@ -456,7 +480,8 @@ Test(head, damaged_tombstones_are_told_and_undone)
 	char path[256];
 
 	insert_all(s, 0, 0, 10);
-	cr_expect(!flush_all(s) && !delete_in(s, 0, 0, 4));
+	cr_assert(!flush_all(s));
+	cr_expect(!delete_in(s, 0, 0, 4));
 	file_of(s, "tombstones", path);
 	cr_assert(!truncate(path, FILE_HEADER + 40));
 	cr_expect(!open_head(s));
@@ -474,13 +499,14 @@ Test(head, type_sets_keep_their_numbers)
 	cr_expect(head_typeset_number(s->r, a) == UINT32_MAX);
 	head_set_typeset(s->r, 2, a);
 	cr_expect(head_typeset_number(s->r, a) == 2);
-	cr_expect(!head_typeset(s->r, 0).len && !head_typeset(s->r, 9).len);
+	cr_assert(!head_typeset(s->r, 0).len);
+	cr_expect(!head_typeset(s->r, 9).len);
 	head_set_typeset(s->r, 2, b);
 	cr_expect(bytes_eq(head_typeset(s->r, 2), a), "one in use stays");
 	head_set_typeset(s->r, 1, b);
 	cr_expect(head_typeset_number(s->r, b) == 1);
 	head_drop_typesets(s->r, 2);
-	cr_expect(head_typeset_number(s->r, a) == UINT32_MAX &&
-		  head_typeset_number(s->r, b) == 1);
+	cr_assert(head_typeset_number(s->r, a) == UINT32_MAX);
+	cr_expect(head_typeset_number(s->r, b) == 1);
 	head_scene_free(s);
 }

@@ -70,20 +70,32 @@ Test(meta, it_comes_back)
 	cr_assert(!meta_decode(buf_bytes(&text), &back, NULL));
 	meta_encode(&back, &again);
 	cr_expect(bytes_eq(buf_bytes(&text), buf_bytes(&again)));
-	cr_expect(ulid_eq(&back.ulid, &m.ulid) && back.max_ms == INT64_MAX);
-	cr_expect(back.first_ms == INT64_MIN && back.last_ms == -1);
-	cr_expect(back.level == UINT32_MAX && back.columns);
-	cr_expect(back.source_count == 4 && back.sources[0].bytes[0] == 1);
-	cr_expect(back.parent_count == 1 && back.parents[0].min_ms == -5);
-	cr_expect(back.typeset_count == 2 &&
-		  bytes_eq(back.typesets[1], sample_types(1)));
+	cr_assert(ulid_eq(&back.ulid, &m.ulid));
+	cr_expect(back.max_ms == INT64_MAX);
+	cr_assert(back.first_ms == INT64_MIN);
+	cr_expect(back.last_ms == -1);
+	cr_assert(back.level == UINT32_MAX);
+	cr_expect(back.columns);
+	cr_assert(back.source_count == 4);
+	cr_expect(back.sources[0].bytes[0] == 1);
+	cr_assert(back.parent_count == 1);
+	cr_expect(back.parents[0].min_ms == -5);
+	cr_assert(back.typeset_count == 2);
+	cr_expect(bytes_eq(back.typesets[1], sample_types(1)));
 	f = meta_file(&back, "values/000001");
-	cr_expect(f && f->size == INT64_MAX && f->live == 50 && !f->crc);
+	cr_assert(f);
+	cr_assert(f->size == INT64_MAX);
+	cr_assert(f->live == 50);
+	cr_expect(!f->crc);
 	f = meta_file(&back, "index");
-	cr_expect(f && f->crc == UINT32_MAX && !f->live);
-	cr_expect(!meta_file(&back, "inde") && !meta_file(&back, ""));
+	cr_assert(f);
+	cr_assert(f->crc == UINT32_MAX);
+	cr_expect(!f->live);
+	cr_assert(!meta_file(&back, "inde"));
+	cr_expect(!meta_file(&back, ""));
 	meta_fini(&back);
-	cr_expect(!back.sources && !back.file_count);
+	cr_assert(!back.sources);
+	cr_expect(!back.file_count);
 	meta_fini(&m);
 	buf_fini(&text);
 	buf_fini(&again);
@@ -99,8 +111,10 @@ Test(meta, an_empty_one_comes_back)
 	meta_encode(&m, &text);
 	cr_expect(!meta_decode((struct bytes){ text.ptr + 6, text.len - 6 },
 			       &back, NULL));
-	cr_expect(!back.level && !back.source_count && !back.file_count &&
-		  !back.columns);
+	cr_assert(!back.level);
+	cr_assert(!back.source_count);
+	cr_assert(!back.file_count);
+	cr_expect(!back.columns);
 	meta_fini(&back);
 	buf_fini(&text);
 }
@@ -141,7 +155,8 @@ Test(meta, no_damage_goes_unnoticed)
 	}
 	buf_byte(&text, '\n');
 	cr_expect(meta_decode(buf_bytes(&text), &back, NULL) == ERR_CORRUPT);
-	cr_expect(!back.sources && !back.files);
+	cr_assert(!back.sources);
+	cr_expect(!back.files);
 	meta_fini(&m);
 	buf_fini(&text);
 }
@@ -332,15 +347,17 @@ Test(meta, tombstones_of_a_series_hide_all_of_it)
 	tombstones_sort(t);
 	copy = tombstones_copy(t);
 	tombstones_add(copy, 1, 0, 1);
-	cr_expect(t->count == 3 && copy->count == 4, "a copy of its own");
+	cr_assert(t->count == 3, "a copy of its own");
+	cr_expect(copy->count == 4, "a copy of its own");
 	tombstones_gaps(t, 4, &g);
 	tombstones_gaps(t, 6, &g);
 	tombstones_gaps(t, UINT32_MAX, &g);
 	cr_expect(g.gap_count == 0);
 	tombstones_gaps(t, 5, &g);
 	cr_expect(g.gap_count == 2);
-	cr_expect(chunks_hides(&g, UINT64_MAX - 1, 10) &&
-		  chunks_hides(&g, 0, 40) && !chunks_hides(&g, 0, 25));
+	cr_assert(chunks_hides(&g, UINT64_MAX - 1, 10));
+	cr_assert(chunks_hides(&g, 0, 40));
+	cr_expect(!chunks_hides(&g, 0, 25));
 	chunks_fini(&g);
 	tombstones_unref(tombstones_ref(t));
 	cr_expect(t->count == 3, "a reference is left");
@@ -375,9 +392,8 @@ Test(meta, no_damage_to_tombstones_goes_unnoticed)
 	buf_byte(&b, 1);
 	buf_byte(&b, 5);
 	enc_be32(&b, crc32c_extend(0, (struct bytes){ b.ptr + 5, 1 }));
-	cr_expect(tombstones_decode(buf_bytes(&b), &back, NULL) ==
-			  ERR_CORRUPT &&
-		  !back);
+	cr_assert(tombstones_decode(buf_bytes(&b), &back, NULL) == ERR_CORRUPT);
+	cr_expect(!back);
 	tombstones_unref(t);
 	buf_fini(&b);
 }

@@ -95,11 +95,14 @@ Test(postings, a_set_is_sorted_and_has_each_number_once)
 	postings_add_all(&p, NULL, 0);
 	postings_sort(&p);
 	cr_assert(p.count == 4);
-	cr_expect(p.v[0] == 0 && p.v[1] == 7 && p.v[2] == 1u << 31 &&
-			  p.v[3] == UINT32_MAX,
-		  "as unsigned numbers");
+	cr_assert(p.v[0] == 0, "as unsigned numbers");
+	cr_assert(p.v[1] == 7, "as unsigned numbers");
+	cr_assert(p.v[2] == 1u << 31, "as unsigned numbers");
+	cr_expect(p.v[3] == UINT32_MAX, "as unsigned numbers");
 	postings_fini(&p);
-	cr_expect(!p.v && !p.count && !p.cap);
+	cr_assert(!p.v);
+	cr_assert(!p.count);
+	cr_expect(!p.cap);
 	postings_fini(&p);
 }
 
@@ -116,21 +119,28 @@ Test(postings, a_head_lists_the_series_of_a_value)
 		cr_expect(m.series == (uint32_t)i + 1);
 	}
 	name = memindex_name(&m, str_of("pod"));
-	cr_assert(name && name->count == 40);
-	cr_expect(name->values[17].count == 1 &&
-		  *mem_value_series(&name->values[17]) == 17);
+	cr_assert(name);
+	cr_assert(name->count == 40);
+	cr_assert(name->values[17].count == 1);
+	cr_expect(*mem_value_series(&name->values[17]) == 17);
 	name = memindex_name(&m, str_of("job"));
-	cr_assert(name && name->count == 1 && name->values[0].count == 40);
+	cr_assert(name);
+	cr_assert(name->count == 1);
+	cr_assert(name->values[0].count == 40);
 	for (uint32_t i = 0; i < 40; i++)
 		cr_expect(mem_value_series(&name->values[0])[i] == i);
 	name = memindex_name(&m, str_of("__name__"));
-	cr_assert(name && name->count == 2 && name->values[1].count == 20);
-	cr_expect(str_is(name->values[1].text, "heap") &&
-		  mem_value_series(&name->values[1])[19] == 39);
-	cr_expect(!memindex_name(&m, str_of("po")) &&
-		  !memindex_name(&m, str_of("")));
+	cr_assert(name);
+	cr_assert(name->count == 2);
+	cr_assert(name->values[1].count == 20);
+	cr_assert(str_is(name->values[1].text, "heap"));
+	cr_expect(mem_value_series(&name->values[1])[19] == 39);
+	cr_assert(!memindex_name(&m, str_of("po")));
+	cr_expect(!memindex_name(&m, str_of("")));
 	memindex_fini(&m);
-	cr_expect(!m.series && !m.count && !memindex_name(&m, str_of("pod")));
+	cr_assert(!m.series);
+	cr_assert(!m.count);
+	cr_expect(!memindex_name(&m, str_of("pod")));
 	for (int i = 0; i < 40; i++)
 		labels_unref(ls[i]);
 }

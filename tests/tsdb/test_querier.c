@@ -83,7 +83,8 @@ Test(querier, series_are_selected_in_label_order)
 		tell_pods(q, got);
 		cr_expect(!strcmp(got, cases[i].want), "%s: %s",
 			  cases[i].selector, got);
-		cr_expect(!querier_lost(q) && !querier_lost_count(q));
+		cr_assert(!querier_lost(q));
+		cr_expect(!querier_lost_count(q));
 		querier_close(q);
 	}
 	teardown(f);
@@ -334,7 +335,8 @@ Test(querier, selections_and_deletions_end_with_their_limits)
 	querier_open(f->db, &limits, &q);
 	cr_expect(querier_select(q, &m, 1, INT64_MIN, INT64_MAX, &err) ==
 		  ERR_TIMEOUT);
-	cr_expect(!strcmp(err.msg, "late") && !querier_count(q));
+	cr_assert(!strcmp(err.msg, "late"));
+	cr_expect(!querier_count(q));
 	cr_expect(!querier_lost(q), "a timeout is no damage");
 	left = 1000;
 	cr_expect(!querier_select(q, &m, 1, INT64_MIN, INT64_MAX, &err));
@@ -376,7 +378,8 @@ Test(querier, fetches_ask_before_they_read)
 		querier_on_spend(q, spend, &s);
 		cr_expect(querier_fetch(q, 0, sample_ms(ks[i]), &p, &err) ==
 			  ERR_LIMIT);
-		cr_expect(!strcmp(err.msg, "no more than that") && !p.raw.len);
+		cr_assert(!strcmp(err.msg, "no more than that"));
+		cr_expect(!p.raw.len);
 		s.left = SIZE_MAX / 2;
 		cr_expect(!querier_fetch(q, 0, sample_ms(ks[i]), &p, &err));
 		cr_expect(bytes_eq(buf_bytes(&p.raw), buf_bytes(&want)));
@@ -434,14 +437,17 @@ Test(querier, fetches_give_everything_that_was_stored)
 			cr_assert(!querier_fetch(q, 0, sample_ms(k), &p, NULL));
 			cr_expect(
 				bytes_eq(buf_bytes(&p.raw), buf_bytes(&want)));
-			cr_expect(p.ms == sample_ms(k) && p.period == k);
-			cr_expect(p.sample_count == 3 && p.duration_ns == 1000);
+			cr_assert(p.ms == sample_ms(k));
+			cr_expect(p.period == k);
+			cr_assert(p.sample_count == 3);
+			cr_expect(p.duration_ns == 1000);
 			cr_expect(p.hash == hash_bytes(buf_bytes(&want)));
 			cr_expect(bytes_eq(buf_bytes(&p.typeset),
 					   sample_types(1)));
 			cr_expect(!querier_stat(q, 0, sample_ms(k), &hash, &len,
 						NULL));
-			cr_expect(hash == p.hash && len == want.len);
+			cr_assert(hash == p.hash);
+			cr_expect(len == want.len);
 			if (w == 7)
 				querier_trim(q);
 		}

@@ -119,9 +119,29 @@ static void one_round(uint64_t seed)
 		rc = run_once(f, repair, &named);
 		dump(f, after);
 		missing = vandal_missing(before, after);
+		cr_assert(
+			!rc,
+			"seed %zu, %s: %d, %zu before, %zu missing after a %s, "
+			"%zu named; last: %s",
+			(size_t)seed, f->hook.sector ? "a bad sector" : "", rc,
+			before->count, missing, repair ? "repair" : "start",
+			(size_t)named, v->last);
+		cr_assert(
+			!before->wrong,
+			"seed %zu, %s: %d, %zu before, %zu missing after a %s, "
+			"%zu named; last: %s",
+			(size_t)seed, f->hook.sector ? "a bad sector" : "", rc,
+			before->count, missing, repair ? "repair" : "start",
+			(size_t)named, v->last);
+		cr_assert(
+			!after->wrong,
+			"seed %zu, %s: %d, %zu before, %zu missing after a %s, "
+			"%zu named; last: %s",
+			(size_t)seed, f->hook.sector ? "a bad sector" : "", rc,
+			before->count, missing, repair ? "repair" : "start",
+			(size_t)named, v->last);
 		cr_expect(
-			!rc && !before->wrong && !after->wrong &&
-				missing <= named,
+			missing <= named,
 			"seed %zu, %s: %d, %zu before, %zu missing after a %s, "
 			"%zu named; last: %s",
 			(size_t)seed, f->hook.sector ? "a bad sector" : "", rc,

@@ -94,23 +94,27 @@ Test(segment, a_profile_comes_back)
 		cr_assert(!segment_profile_decode(&r, &p, NULL), "%s",
 			  samples[i].name);
 		cr_expect(p.number == 77 + i);
-		cr_expect(p.entry.lsn == 4096 && p.entry.len == out.len);
-		cr_expect(p.entry.ms == s.ms && p.entry.hash == s.hash &&
-				  p.entry.raw_len == s.raw_len,
-			  "%s", samples[i].name);
-		cr_expect(p.duration_ns == s.duration_ns &&
-				  p.period == s.period &&
-				  p.sample_count == s.sample_count,
-			  "%s", samples[i].name);
-		cr_expect(p.encoding == s.encoding && r.body_ok &&
-			  bytes_eq(p.body, s.body));
+		cr_assert(p.entry.lsn == 4096);
+		cr_expect(p.entry.len == out.len);
+		cr_assert(p.entry.ms == s.ms, "%s", samples[i].name);
+		cr_assert(p.entry.hash == s.hash, "%s", samples[i].name);
+		cr_expect(p.entry.raw_len == s.raw_len, "%s", samples[i].name);
+		cr_assert(p.duration_ns == s.duration_ns, "%s",
+			  samples[i].name);
+		cr_assert(p.period == s.period, "%s", samples[i].name);
+		cr_expect(p.sample_count == s.sample_count, "%s",
+			  samples[i].name);
+		cr_assert(p.encoding == s.encoding);
+		cr_assert(r.body_ok);
+		cr_expect(bytes_eq(p.body, s.body));
 		cr_expect(bytes_eq(p.entry.labels, labels_bytes(ls)));
 		cr_expect(bytes_eq(p.entry.typeset, s.typeset));
 		cr_expect(p.total_count == samples[i].types);
 		d = dec_init(p.totals);
 		for (size_t t = 0; t < p.total_count; t++)
 			cr_expect(dec_svarint(&d) == totals[t]);
-		cr_expect(!d.bad && !dec_left(&d));
+		cr_assert(!d.bad);
+		cr_expect(!dec_left(&d));
 		buf_fini(&types);
 		buf_fini(&out);
 	}
@@ -277,12 +281,15 @@ static struct buf make_directory(int n)
 		segment_dir_add(&dir, &e);
 	}
 	cr_expect(dir.count == (size_t)n);
-	if (n > 4)
-		cr_expect(dir.labels.count == 3 && dir.typesets.count == 2,
-			  "each text once");
+	if (n > 4) {
+		cr_assert(dir.labels.count == 3, "each text once");
+		cr_expect(dir.typesets.count == 2, "each text once");
+	}
 	segment_dir_encode(&dir, SALT, (uint64_t)5 << 32 | 0x10000, &out);
 	segment_dir_fini(&dir);
-	cr_expect(!dir.count && !dir.rows.ptr && !dir.labels.count);
+	cr_assert(!dir.count);
+	cr_assert(!dir.rows.ptr);
+	cr_expect(!dir.labels.count);
 	return out;
 }
 
@@ -307,15 +314,18 @@ Test(segment, a_directory_lists_its_profiles)
 		struct listing l = { 0 };
 		struct segment_numbers numbers;
 
-		cr_expect(r.kind == SEGMENT_DIRECTORY && r.body_ok);
+		cr_assert(r.kind == SEGMENT_DIRECTORY);
+		cr_expect(r.body_ok);
 		cr_expect(r.len + SEGMENT_FOOTER == b.len);
 		cr_expect(!segment_dir_decode(r.body, 5, check_entry, &l,
 					      &numbers, NULL));
-		cr_expect(l.count == counts[i] && !l.wrong, "%d: %d, %d wrong",
-			  counts[i], l.count, l.wrong);
-		cr_expect(numbers.first == (counts[i] ? 100 : 0) &&
-			  numbers.next ==
-				  (counts[i] ? 100 + (uint64_t)counts[i] : 0));
+		cr_assert(l.count == counts[i], "%d: %d, %d wrong", counts[i],
+			  l.count, l.wrong);
+		cr_expect(!l.wrong, "%d: %d, %d wrong", counts[i], l.count,
+			  l.wrong);
+		cr_assert(numbers.first == (counts[i] ? 100 : 0));
+		cr_expect(numbers.next ==
+			  (counts[i] ? 100 + (uint64_t)counts[i] : 0));
 		buf_fini(&b);
 	}
 }
@@ -335,11 +345,15 @@ Test(segment, a_damaged_directory_lists_nothing)
 					    NULL);
 
 		/* The two numbers at the end are missing in older ones. */
-		if (n == r.body.len - 2)
-			cr_expect(!rc && l.count == 9 && !numbers.first &&
-				  !numbers.next);
-		else
-			cr_expect(rc == ERR_CORRUPT && !l.count);
+		if (n == r.body.len - 2) {
+			cr_assert(!rc);
+			cr_assert(l.count == 9);
+			cr_assert(!numbers.first);
+			cr_expect(!numbers.next);
+		} else {
+			cr_assert(rc == ERR_CORRUPT);
+			cr_expect(!l.count);
+		}
 	}
 	buf_add(&copy, r.body.ptr, r.body.len);
 	/*
@@ -418,7 +432,8 @@ Test(segment, a_footer_points_to_its_directory)
 	struct bytes last = { footer, SEGMENT_FOOTER };
 	uint64_t at = 1;
 
-	cr_expect(segment_footer_decode(last, SALT, &at) && at == 0x10000);
+	cr_assert(segment_footer_decode(last, SALT, &at));
+	cr_expect(at == 0x10000);
 	at = 1;
 	cr_expect(!segment_footer_decode(last, SALT + 1, &at), "another file");
 	for (size_t n = 0; n < SEGMENT_FOOTER; n++) {

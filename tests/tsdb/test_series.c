@@ -56,12 +56,17 @@ Test(series, profiles_are_kept_in_order_of_time)
 
 	cr_expect(has_lsns(&s, "1 4 5 3 2 "));
 	for (int64_t ms = 10; ms <= 50; ms += 10) {
-		cr_expect(series_find(&s, ms) && series_find(&s, ms)->ms == ms);
-		cr_expect(!series_find(&s, ms + 1) && !series_find(&s, ms - 1));
+		cr_assert(series_find(&s, ms));
+		cr_expect(series_find(&s, ms)->ms == ms);
+		cr_assert(!series_find(&s, ms + 1));
+		cr_expect(!series_find(&s, ms - 1));
 	}
-	cr_expect(!series_find(&s, INT64_MIN) && !series_find(&s, INT64_MAX));
+	cr_assert(!series_find(&s, INT64_MIN));
+	cr_expect(!series_find(&s, INT64_MAX));
 	series_fini(&s);
-	cr_expect(!s.unflushed && !s.unflushed_count && !series_find(&s, 10));
+	cr_assert(!s.unflushed);
+	cr_assert(!s.unflushed_count);
+	cr_expect(!series_find(&s, 10));
 	for (int i = 0; i < 1000; i++)
 		add_at(&s, (i * 617) % 1000, (uint64_t)i);
 	for (int i = 0; i < 1000; i++)
@@ -105,17 +110,21 @@ Test(series, a_deletion_drops_what_was_before_it)
 	series_add_gap(&s, &(struct tombstone_interval){
 				   .from = 20, .to = 40, .lsn = 4 });
 	cr_expect(has_lsns(&s, "1 5 2 "));
-	cr_expect(series_hides(&s, 20, 4) && series_hides(&s, 40, 0));
+	cr_assert(series_hides(&s, 20, 4));
+	cr_expect(series_hides(&s, 40, 0));
 	cr_expect(!series_hides(&s, 20, 5), "it came later");
-	cr_expect(!series_hides(&s, 19, 1) && !series_hides(&s, 41, 1));
+	cr_assert(!series_hides(&s, 19, 1));
+	cr_expect(!series_hides(&s, 41, 1));
 	series_add_gap(&s, &(struct tombstone_interval){ .from = INT64_MIN,
 							 .to = INT64_MAX,
 							 .lsn = 9 });
-	cr_expect(has_lsns(&s, "") && s.gap_count == 2);
+	cr_assert(has_lsns(&s, ""));
+	cr_expect(s.gap_count == 2);
 	add_at(&s, 30, 10);
 	cr_expect(has_lsns(&s, "10 "), "what comes later stays");
 	series_fini(&s);
-	cr_expect(!s.gaps && !s.gap_count);
+	cr_assert(!s.gaps);
+	cr_expect(!s.gap_count);
 }
 
 Test(series, a_series_overlaps_where_it_may_have_profiles)
@@ -153,7 +162,8 @@ Test(series, equal_label_sets_are_shared)
 
 	cr_expect(interner_count(in) == 0);
 	cr_expect(interner_get(in, first) == first);
-	cr_expect(interner_get(in, same) == first && same != first);
+	cr_assert(interner_get(in, same) == first);
+	cr_expect(same != first);
 	cr_expect(interner_get(in, other) == other);
 	cr_expect(interner_count(in) == 2);
 	labels_unref(first); /* the interner has its own reference */

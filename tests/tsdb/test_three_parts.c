@@ -28,8 +28,9 @@ static struct fixture *setup_parts(void)
 		if (k == 79)
 			cr_assert(!tsdb_flush(f->db, NULL));
 	}
-	cr_expect(stats(f).blocks == 1 && stats(f).heads == 1 &&
-		  stats(f).unflushed == 60);
+	cr_assert(stats(f).blocks == 1);
+	cr_assert(stats(f).heads == 1);
+	cr_expect(stats(f).unflushed == 60);
 	return f;
 }
 
@@ -84,9 +85,8 @@ Test(three_parts, times_and_totals_of_all_parts_come_in_order)
 			const struct totals_row *r = &v.rows[n];
 			int k = ranges[i / 2].first + n;
 
-			cr_expect(r->ms == sample_ms(k) &&
-					  r->duration_ns == 1000,
-				  "%s", name);
+			cr_assert(r->ms == sample_ms(k), "%s", name);
+			cr_expect(r->duration_ns == 1000, "%s", name);
 			cr_assert(r->typeset < v.typeset_count);
 			cr_expect(bytes_eq(v.typesets[r->typeset],
 					   sample_types(series)));
@@ -94,7 +94,8 @@ Test(three_parts, times_and_totals_of_all_parts_come_in_order)
 			if (series)
 				cr_expect(v.totals[r->first + 1] == series);
 		}
-		cr_expect(!querier_lost(q) && !querier_lost_count(q));
+		cr_assert(!querier_lost(q));
+		cr_expect(!querier_lost_count(q));
 		querier_close(q);
 	}
 	teardown(f);
@@ -157,8 +158,8 @@ Test(three_parts, a_profile_is_fetched_wherever_it_is)
 			cr_expect(is_good(q, 1, ks[i]), "%d", ks[i]);
 			cr_expect(!querier_stat(q, 0, sample_ms(ks[i]), &hash,
 						&len, NULL));
-			cr_expect(hash == hash_bytes(buf_bytes(&want)) &&
-				  len == want.len);
+			cr_assert(hash == hash_bytes(buf_bytes(&want)));
+			cr_expect(len == want.len);
 			buf_fini(&want);
 		}
 		for (int k = -1; k <= END; k += END + 1) {
@@ -357,14 +358,17 @@ Test(three_parts, what_cannot_be_read_is_counted)
 	cr_expect(t.count == 60, "%zu", t.count);
 	lost = querier_lost_count(q);
 	cr_expect(lost == 2, "two chunks of the head");
-	cr_expect(querier_lost(q) && querier_lost(q)->code == ERR_IO);
+	cr_assert(querier_lost(q));
+	cr_expect(querier_lost(q)->code == ERR_IO);
 	cr_expect(!querier_totals(q, 0, INT64_MIN, INT64_MAX, &v, NULL));
-	cr_expect(v.count == 60 && querier_lost_count(q) > lost);
+	cr_assert(v.count == 60);
+	cr_expect(querier_lost_count(q) > lost);
 	f->hook.sector = NULL;
 	querier_close(q);
 	q = select_all(f, 0);
 	cr_expect(!querier_times(q, 0, INT64_MIN, INT64_MAX, &t, NULL));
-	cr_expect(t.count == END && !querier_lost(q), "the disk has recovered");
+	cr_assert(t.count == END, "the disk has recovered");
+	cr_expect(!querier_lost(q), "the disk has recovered");
 	querier_close(q);
 	teardown(f);
 }

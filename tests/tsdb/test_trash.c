@@ -41,7 +41,8 @@ static struct scene *scene_new(void)
 		cr_assert(!mkdir(s->name[i], 0700));
 		snprintf(file, sizeof(file), "%s/file", s->name[i]);
 		f = fopen(file, "w");
-		cr_assert(f && !fclose(f));
+		cr_assert(f);
+		cr_assert(!fclose(f));
 		trash_add(&s->trash, s->name[i], ".gone");
 	}
 	return s;
@@ -128,8 +129,8 @@ Test(trash, what_could_not_be_removed_is_removed_by_the_next_call)
 			  mishaps[i].name, names_there(s));
 		s->hook.times = 0;
 		cr_expect(!trash_empty(&s->trash, NULL), "%s", mishaps[i].name);
-		cr_expect(s->trash.count == 0 && !*names_there(s), "%s",
-			  mishaps[i].name);
+		cr_assert(s->trash.count == 0, "%s", mishaps[i].name);
+		cr_expect(!*names_there(s), "%s", mishaps[i].name);
 		scene_free(s);
 	}
 }
@@ -153,7 +154,8 @@ Test(trash, what_is_gone_already_needs_no_removal)
 
 	tempdir_clear(s->name[0]);
 	cr_expect(!trash_empty(&s->trash, NULL));
-	cr_expect(s->trash.count == 0 && !*names_there(s));
+	cr_assert(s->trash.count == 0);
+	cr_expect(!*names_there(s));
 	scene_free(s);
 }
 
@@ -162,13 +164,14 @@ Test(trash, hidden_directories_are_not_renamed)
 	struct scene *s = scene_new();
 
 	trash_fini(&s->trash);
-	cr_expect(s->trash.count == 0 && !s->trash.v);
+	cr_assert(s->trash.count == 0);
+	cr_expect(!s->trash.v);
 	s->trash.fs = &s->hook.fs;
 	trash_add_hidden(&s->trash, s->name[1]);
 	hook_arm(&s->hook, FS_RENAME, "", EIO, -1);
 	cr_expect(!trash_empty(&s->trash, NULL));
-	cr_expect(s->hook.hits == 0 && !strcmp(names_there(s), "a "), "%s",
-		  names_there(s));
+	cr_assert(s->hook.hits == 0, "%s", names_there(s));
+	cr_expect(!strcmp(names_there(s), "a "), "%s", names_there(s));
 	scene_free(s);
 }
 
@@ -191,7 +194,8 @@ Test(trash, files_set_aside_replace_none_that_were_before)
 	for (int i = 0; i < 3; i++) {
 		FILE *f = fopen(path, "w");
 
-		cr_assert(f && !fclose(f));
+		cr_assert(f);
+		cr_assert(!fclose(f));
 		cr_expect(!trash_rename_aside(NULL, path, ASIDE_DAMAGED, NULL));
 		cr_expect(!is_there(s, "log"));
 	}

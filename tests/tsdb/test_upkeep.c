@@ -174,11 +174,13 @@ Test(upkeep, what_was_deleted_leaves_blocks_when_they_are_cleaned)
 	cr_assert(!delete_from(f, "heap", 0, sample_ms(1)));
 	cr_expect(stats(f).block_samples == 15, "hidden");
 	cr_expect(!tsdb_clean_tombstones(f->db, NULL, NULL));
-	cr_expect(stats(f).block_samples == 13 && stats(f).blocks == 1);
+	cr_assert(stats(f).block_samples == 13);
+	cr_expect(stats(f).blocks == 1);
 	expect_profiles(f->db, "some", "01234 234 01234");
 	cr_assert(!delete_from(f, "", 0, INT64_MAX));
 	cr_expect(!tsdb_clean_tombstones(f->db, NULL, NULL));
-	cr_expect(!stats(f).blocks && !stats(f).block_bytes);
+	cr_assert(!stats(f).blocks);
+	cr_expect(!stats(f).block_bytes);
 	teardown(f);
 }
 
@@ -276,7 +278,8 @@ static void take_part(void *ctx, const struct tsdb_part *p)
 {
 	struct parts *t = ctx;
 
-	cr_assert(t->count < ARRAY_SIZE(t->v) && strlen(p->name) == 26);
+	cr_assert(t->count < ARRAY_SIZE(t->v));
+	cr_assert(strlen(p->name) == 26);
 	t->v[t->count++] = *p;
 }
 
@@ -291,20 +294,28 @@ Test(upkeep, parts_are_listed_with_their_numbers)
 	put_series(f, 1, WINDOW, WINDOW + 2);
 	tsdb_each_part(f->db, take_part, &t);
 	cr_assert(t.count == 2);
-	cr_expect(t.v[0].is_block && !t.v[1].is_block, "blocks first");
-	cr_expect(t.v[0].samples == 15 && t.v[0].series == 3);
-	cr_expect(t.v[0].level == 1 && t.v[1].level == 0);
-	cr_expect(t.v[0].groups == 3 && t.v[0].bytes == stats(f).block_bytes);
+	cr_assert(t.v[0].is_block, "blocks first");
+	cr_expect(!t.v[1].is_block, "blocks first");
+	cr_assert(t.v[0].samples == 15);
+	cr_expect(t.v[0].series == 3);
+	cr_assert(t.v[0].level == 1);
+	cr_expect(t.v[1].level == 0);
+	cr_assert(t.v[0].groups == 3);
+	cr_expect(t.v[0].bytes == stats(f).block_bytes);
 	cr_expect(t.v[0].min_ms == window);
 	cr_expect(t.v[0].max_ms == window + 7200000);
 	/* Flushed and unflushed profiles count. */
-	cr_expect(t.v[1].samples == 5 && t.v[1].series == 2);
-	cr_expect(t.v[1].groups == 1 && t.v[1].bytes > 0);
+	cr_assert(t.v[1].samples == 5);
+	cr_expect(t.v[1].series == 2);
+	cr_assert(t.v[1].groups == 1);
+	cr_expect(t.v[1].bytes > 0);
 	cr_expect(t.v[1].min_ms == window + 7200000);
 	cr_expect(t.v[1].max_ms == window + 2 * 7200000);
-	cr_expect(stats(f).min_ms >= window && stats(f).min_ms <= sample_ms(0));
+	cr_assert(stats(f).min_ms >= window);
+	cr_expect(stats(f).min_ms <= sample_ms(0));
 	cr_expect(stats(f).max_ms == window + 2 * 7200000);
-	cr_expect(stats(f).unflushed == 2 && stats(f).heads == 1);
+	cr_assert(stats(f).unflushed == 2);
+	cr_expect(stats(f).heads == 1);
 	teardown(f);
 }
 
@@ -396,7 +407,8 @@ static void tell(void *ctx, const char *block, size_t i, size_t count)
 {
 	struct told *t = ctx;
 
-	cr_expect(strlen(block) == 26 && i > t->last);
+	cr_assert(strlen(block) == 26);
+	cr_expect(i > t->last);
 	t->calls++;
 	t->last = i;
 	t->count = count;
@@ -422,21 +434,25 @@ Test(upkeep, blocks_are_encoded_again_once)
 	cr_assert(!maintain(f, true));
 	cr_assert(stats(f).blocks == 2);
 	cr_expect(!tsdb_recode(f->db, tell, &told, &recoded, NULL));
-	cr_expect(!recoded && !told.calls, "there is no codec");
+	cr_assert(!recoded, "there is no codec");
+	cr_expect(!told.calls, "there is no codec");
 	cr_expect(!tsdb_codec_stats(f->db, take_row, &t, NULL));
 	cr_expect(!strcmp(t.text, "zstd=400"), "%s", t.text);
 	f->o.columns = &codec_columns;
 	cr_assert(!reopen(f));
 	cr_expect(!tsdb_recode(f->db, tell, &told, &recoded, NULL));
-	cr_expect(recoded == 2 && told.calls == 2);
-	cr_expect(told.last == 2 && told.count == 2);
+	cr_assert(recoded == 2);
+	cr_expect(told.calls == 2);
+	cr_assert(told.last == 2);
+	cr_expect(told.count == 2);
 	t = (struct rows){ .len = 0 };
 	cr_expect(!tsdb_codec_stats(f->db, take_row, &t, NULL));
 	cr_expect(!strcmp(t.text, "columns=400,columns: tables=0"), "%s",
 		  t.text);
 	t = (struct rows){ .len = 0 };
 	cr_expect(!tsdb_section_stats(f->db, take_row, &t, NULL));
-	cr_expect(strstr(t.text, "columns: ") && t.stored > 0, "%s", t.text);
+	cr_assert(strstr(t.text, "columns: "), "%s", t.text);
+	cr_expect(t.stored > 0, "%s", t.text);
 	cr_expect(!tsdb_recode(f->db, NULL, NULL, &recoded, NULL));
 	cr_expect(!recoded, "nothing is left to do");
 	cr_expect(count(f) == 400);
@@ -468,8 +484,11 @@ Test(upkeep, a_whole_directory_is_verified_and_counted)
 	put_series(f, 1, WINDOW, WINDOW + 2);
 	/* The database is open while its files are verified. */
 	cr_expect(!tsdb_verify(f->dir.path, &v, NULL));
-	cr_expect(!found.count && !v.problems, "%s", found.what);
-	cr_expect(v.blocks == 1 && v.heads == 1 && v.segments >= 1);
+	cr_assert(!found.count, "%s", found.what);
+	cr_expect(!v.problems, "%s", found.what);
+	cr_assert(v.blocks == 1);
+	cr_assert(v.heads == 1);
+	cr_expect(v.segments >= 1);
 	cr_expect(v.profiles >= 20, "%d", (int)v.profiles);
 	cr_expect(v.bytes >= stats(f).block_bytes);
 	teardown(f);
@@ -484,27 +503,35 @@ Test(upkeep, damage_is_found_named_and_repaired)
 	uint64_t kept;
 
 	cr_expect(!tsdb_repair(f->db, &done, NULL));
-	cr_expect(!done.rewritten && !done.lost && !done.recovered &&
-		  !done.set_aside);
+	cr_assert(!done.rewritten);
+	cr_assert(!done.lost);
+	cr_assert(!done.recovered);
+	cr_expect(!done.set_aside);
 	/* Overwrites 8 bytes in the middle of the file of values. */
 	meddle(f, "f=$(ls */values/000001) && printf 'XXXXXXXX' | "
 		  "dd of=$f bs=1 seek=$(($(stat -c %s $f) / 2)) conv=notrunc "
 		  "2>/dev/null");
 	cr_assert(!reopen(f));
 	cr_expect(!tsdb_verify(f->dir.path, &v, NULL));
-	cr_expect(found.count && v.problems == found.count);
+	cr_assert(found.count);
+	cr_expect(v.problems == found.count);
 	cr_expect(strstr(found.what, f->dir.path), "%s", found.what);
 	kept = count(f);
-	cr_expect(kept >= 10 && kept < 15, "%d", (int)kept);
+	cr_assert(kept >= 10, "%d", (int)kept);
+	cr_expect(kept < 15, "%d", (int)kept);
 	cr_expect(!tsdb_repair(f->db, &done, NULL));
-	cr_expect(done.rewritten == 1 && done.lost >= 1 && done.lost <= 5);
-	cr_expect(count(f) == 15 - done.lost && count(f) >= kept);
+	cr_assert(done.rewritten == 1);
+	cr_assert(done.lost >= 1);
+	cr_expect(done.lost <= 5);
+	cr_assert(count(f) == 15 - done.lost);
+	cr_expect(count(f) >= kept);
 	cr_expect(stats(f).block_samples == count(f));
 	found.count = 0;
 	v = (struct verify){ .found = take_finding, .ctx = &found };
 	cr_expect(!tsdb_verify(f->dir.path, &v, NULL));
 	cr_expect(!found.count, "%s", found.what);
-	cr_expect(!tsdb_repair(f->db, &done, NULL) && !done.rewritten);
+	cr_assert(!tsdb_repair(f->db, &done, NULL));
+	cr_expect(!done.rewritten);
 	teardown(f);
 }
 
@@ -534,7 +561,8 @@ Test(upkeep, what_is_no_database_is_not_verified)
 		rc = tsdb_verify(path, &v, &err);
 		cr_expect(rc == cases[i].want, "%zu: %d %s", i, rc, err.msg);
 		cr_expect(strstr(err.msg, cases[i].path), "%s", err.msg);
-		cr_expect(!found.count && !v.blocks);
+		cr_assert(!found.count);
+		cr_expect(!v.blocks);
 		teardown(f);
 	}
 }
@@ -545,12 +573,23 @@ Test(upkeep, statistics_are_zero_in_an_empty_database)
 	struct tsdb_stats s;
 
 	tsdb_stats(f->db, &s);
-	cr_expect(!s.series && !s.head_series && !s.heads && !s.blocks);
-	cr_expect(!s.block_bytes && !s.block_samples && !s.unflushed);
-	cr_expect(!s.values_bytes && !s.groups_bytes && !s.open_queriers);
-	cr_expect(!s.min_ms && !s.max_ms && !s.clock_doubt_ms);
-	cr_expect(s.unflushed_limit > 0 && s.wal_limit == 64 * MIB);
-	cr_expect(!tsdb_damage(f->db) && !tsdb_recovered(f->db));
+	cr_assert(!s.series);
+	cr_assert(!s.head_series);
+	cr_assert(!s.heads);
+	cr_expect(!s.blocks);
+	cr_assert(!s.block_bytes);
+	cr_assert(!s.block_samples);
+	cr_expect(!s.unflushed);
+	cr_assert(!s.values_bytes);
+	cr_assert(!s.groups_bytes);
+	cr_expect(!s.open_queriers);
+	cr_assert(!s.min_ms);
+	cr_assert(!s.max_ms);
+	cr_expect(!s.clock_doubt_ms);
+	cr_assert(s.unflushed_limit > 0);
+	cr_expect(s.wal_limit == 64 * MIB);
+	cr_assert(!tsdb_damage(f->db));
+	cr_expect(!tsdb_recovered(f->db));
 	teardown(f);
 }
 
@@ -561,7 +600,8 @@ Test(upkeep, statistics_count_queriers_and_series_once)
 	struct querier *b;
 
 	put_series(f, 0, WINDOW, WINDOW + 1);
-	cr_expect(stats(f).series == 3 && stats(f).head_series == 4);
+	cr_assert(stats(f).series == 3);
+	cr_expect(stats(f).head_series == 4);
 	querier_open(f->db, NULL, &a);
 	querier_open(f->db, NULL, &b);
 	cr_expect(stats(f).open_queriers == 2);

@@ -46,12 +46,14 @@ Test(wal, what_was_appended_is_read_back)
 	struct segment_entry e[20];
 	uint64_t end = (uint64_t)1 << 32 | FILE_HEADER;
 
-	cr_expect(wal_end(s->w) == end && wal_begin(s->w) == 1ull << 32);
+	cr_assert(wal_end(s->w) == end);
+	cr_expect(wal_begin(s->w) == 1ull << 32);
 	cr_expect(wal_bytes(s->w) == FILE_HEADER);
 	for (int k = 0; k < 20; k++) {
 		cr_assert(!add(s, k));
 		e[k] = s->last;
-		cr_expect(e[k].lsn == end && e[k].ms == sample_ms(k));
+		cr_assert(e[k].lsn == end);
+		cr_expect(e[k].ms == sample_ms(k));
 		end += e[k].len;
 		cr_expect(wal_end(s->w) == end);
 	}
@@ -59,8 +61,8 @@ Test(wal, what_was_appended_is_read_back)
 		cr_expect(reads(s, &e[k], k), "%d", k);
 	cr_expect(wal_bytes(s->w) == (uint32_t)end);
 	cr_expect((uint64_t)segment_bytes(s, 1) == (uint32_t)end);
-	cr_expect(!wal_segment(s->w, 2ull << 32) && !wal_segment(s->w, 0),
-		  "no such segment");
+	cr_assert(!wal_segment(s->w, 2ull << 32), "no such segment");
+	cr_expect(!wal_segment(s->w, 0), "no such segment");
 	scene_free(s);
 }
 
@@ -81,8 +83,10 @@ Test(wal, a_head_is_read_whatever_length_is_guessed)
 		cr_expect(!wal_segment_head(seg, s->last.lsn, s->last.len, &b,
 					    &p, NULL),
 			  "guess %zu", guesses[i]);
-		cr_expect(p.entry.ms == sample_ms(2) && p.period == 2 &&
-			  p.entry.hash == s->last.hash && !p.body.len);
+		cr_assert(p.entry.ms == sample_ms(2));
+		cr_assert(p.period == 2);
+		cr_assert(p.entry.hash == s->last.hash);
+		cr_expect(!p.body.len);
 		cr_expect(p.entry.len == s->last.len);
 		buf_fini(&b);
 	}
@@ -123,9 +127,9 @@ Test(wal, damage_to_a_record_names_file_and_offset)
 					   &p, &err) == damages[i].read,
 			  "%s", damages[i].name);
 		snprintf(offset, sizeof(offset), "%u", (uint32_t)s->last.lsn);
-		cr_expect(strstr(err.msg, segment_file(s, 1, "")) &&
-				  strstr(err.msg, offset),
-			  "%s", err.msg);
+		cr_assert(strstr(err.msg, segment_file(s, 1, "")), "%s",
+			  err.msg);
+		cr_expect(strstr(err.msg, offset), "%s", err.msg);
 		cr_expect(wal_segment_head(seg, s->last.lsn, s->last.len, &b,
 					   &p, NULL) == damages[i].head,
 			  "%s", damages[i].name);
@@ -187,8 +191,8 @@ Test(wal, one_sync_is_enough_for_all_that_came_before)
 	cr_expect(metric_get(s->syncs) == before + 1);
 	cr_expect(!wal_sync(s->w, wal_end(s->w), NULL));
 	cr_expect(metric_get(s->syncs) == before + 2);
-	cr_expect(!wal_sync(s->w, 0, NULL) && !wal_sync(s->w, 9ull << 32, NULL),
-		  "of no segment");
+	cr_assert(!wal_sync(s->w, 0, NULL), "of no segment");
+	cr_expect(!wal_sync(s->w, 9ull << 32, NULL), "of no segment");
 	cr_expect(metric_get(s->syncs) == before + 2);
 	scene_free(s);
 }
@@ -216,7 +220,8 @@ Test(wal, a_failed_sync_is_never_forgotten)
 	cr_expect(!wal_sync(s->w, lost.lsn, NULL), "what was durable is");
 	cr_expect(!wal_may_be_lost(s->w, safe.lsn));
 	cr_expect(wal_may_be_lost(s->w, lost.lsn));
-	cr_expect(!add(s, 2) && s->last.lsn >> 32 == 2, "a new segment");
+	cr_assert(!add(s, 2), "a new segment");
+	cr_expect(s->last.lsn >> 32 == 2, "a new segment");
 	cr_expect(!wal_may_be_lost(s->w, s->last.lsn));
 	cr_expect(!wal_sync(s->w, wal_end(s->w), NULL));
 	cr_expect(wal_sync(s->w, end, NULL) == ERR_IO);
@@ -262,16 +267,18 @@ Test(wal, a_full_segment_is_followed_by_another)
 
 	s->o.segment_size = 4096;
 	cr_assert(!scene_open(s, 0));
-	cr_expect(!add_sized(s, 9000) && s->last.lsn >> 32 == 1,
-		  "a large one in an empty segment");
-	cr_expect(!add_sized(s, 1) && s->last.lsn >> 32 == 2, "and alone");
+	cr_assert(!add_sized(s, 9000), "a large one in an empty segment");
+	cr_expect(s->last.lsn >> 32 == 1, "a large one in an empty segment");
+	cr_assert(!add_sized(s, 1), "and alone");
+	cr_expect(s->last.lsn >> 32 == 2, "and alone");
 	room = 4096 - (size_t)(uint32_t)wal_end(s->w);
-	cr_expect(!add_sized(s, room) && s->last.lsn >> 32 == 2,
-		  "exactly the size");
-	cr_expect(!add_sized(s, 0) && s->last.lsn >> 32 == 3, "beyond it");
+	cr_assert(!add_sized(s, room), "exactly the size");
+	cr_expect(s->last.lsn >> 32 == 2, "exactly the size");
+	cr_assert(!add_sized(s, 0), "beyond it");
+	cr_expect(s->last.lsn >> 32 == 3, "beyond it");
 	room = 4096 - (size_t)(uint32_t)wal_end(s->w);
-	cr_expect(!add_sized(s, room + 1) && s->last.lsn >> 32 == 4,
-		  "one byte more");
+	cr_assert(!add_sized(s, room + 1), "one byte more");
+	cr_expect(s->last.lsn >> 32 == 4, "one byte more");
 	cr_expect((uint32_t)s->last.lsn == FILE_HEADER);
 	cr_expect(wal_begin(s->w) == 1ull << 32);
 	cr_expect(wal_bytes(s->w) ==
@@ -310,8 +317,10 @@ Test(wal, a_write_that_fails_appends_nothing)
 	cr_expect(add(s, 2) == ERR_IO);
 	cr_expect(wal_end(s->w) == end);
 	s->disk.refused = 0;
-	cr_expect(!add(s, 2) && s->last.lsn == end, "in the same place");
-	cr_expect(reads(s, &before, 1) && reads(s, &s->last, 2));
+	cr_assert(!add(s, 2), "in the same place");
+	cr_expect(s->last.lsn == end, "in the same place");
+	cr_assert(reads(s, &before, 1));
+	cr_expect(reads(s, &s->last, 2));
 	scene_reopen(s);
 	cr_expect(has_read(s, 0, 3));
 	scene_free(s);
@@ -325,7 +334,8 @@ Test(wal, a_partial_record_that_cannot_be_cut_off_ends_its_segment)
 	refuse(s, OP(FS_WRITE) | OP(FS_TRUNCATE), "/wal/", ENOSPC);
 	cr_expect(add(s, 2) == ERR_NOSPACE);
 	s->disk.refused = 0;
-	cr_expect(!add(s, 2) && s->last.lsn >> 32 == 2);
+	cr_assert(!add(s, 2));
+	cr_expect(s->last.lsn >> 32 == 2);
 	cr_expect(wal_overdue(s->w, UINT64_MAX) == 1);
 	scene_reopen(s);
 	cr_expect(has_read(s, 0, 3));
@@ -348,10 +358,12 @@ Test(wal, without_room_for_a_segment_the_old_one_stays)
 		       ops[i] == OP(FS_SYNC_DIR) ? "/wal" : "/00000002",
 		       ENOSPC);
 		cr_expect(wal_retire(s->w, NULL) == ERR_NOSPACE, "%zu", i);
-		cr_expect(s->disk.hits == 1 && wal_end(s->w) == end);
+		cr_assert(s->disk.hits == 1);
+		cr_expect(wal_end(s->w) == end);
 		cr_expect(segment_bytes(s, 2) == -1, "nothing is left");
 		s->disk.refused = 0;
-		cr_expect(!add(s, 4) && s->last.lsn == end);
+		cr_assert(!add(s, 4));
+		cr_expect(s->last.lsn == end);
 		begin_segment(s);
 		cr_expect(wal_end(s->w) >> 32 == 2);
 		scene_reopen(s);
@@ -367,9 +379,11 @@ Test(wal, a_start_without_room_is_made_up_for_later)
 	refuse(s, OP(FS_WRITE), "/00000001", ENOSPC);
 	cr_assert(!scene_open(s, 0));
 	cr_expect(add(s, 0) == ERR_NOSPACE);
-	cr_expect(wal_retire(s->w, NULL) == ERR_NOSPACE && !wal_oldest(s->w));
+	cr_assert(wal_retire(s->w, NULL) == ERR_NOSPACE);
+	cr_expect(!wal_oldest(s->w));
 	cr_expect(!wal_sync(s->w, wal_end(s->w), NULL));
-	cr_expect(wal_begin(s->w) == wal_end(s->w) && !wal_bytes(s->w));
+	cr_assert(wal_begin(s->w) == wal_end(s->w));
+	cr_expect(!wal_bytes(s->w));
 	s->disk.refused = 0;
 	add_all(s, 0, 3);
 	scene_reopen(s);
@@ -393,7 +407,8 @@ Test(wal, segments_are_due_when_the_log_exceeds_its_budget)
 	cr_expect(wal_overdue(s->w, bytes) == 0);
 	cr_expect(wal_overdue(s->w, bytes - 1) == 1);
 	cr_expect(!wal_drop(s->w, 1, NULL));
-	cr_expect(wal_oldest(s->w) == 2 && wal_begin(s->w) == 2ull << 32);
+	cr_assert(wal_oldest(s->w) == 2);
+	cr_expect(wal_begin(s->w) == 2ull << 32);
 	cr_expect(wal_bytes(s->w) < bytes);
 	scene_free(s);
 }
@@ -425,8 +440,8 @@ Test(wal, an_empty_segment_needs_no_successor)
 	begin_segment(s);
 	cr_expect(wal_end(s->w) >> 32 == 2);
 	cr_expect(!wal_drop(s->w, UINT64_MAX, NULL));
-	cr_expect(segment_bytes(s, 1) == -1 && segment_bytes(s, 2) > 0,
-		  "the current one stays");
+	cr_assert(segment_bytes(s, 1) == -1, "the current one stays");
+	cr_expect(segment_bytes(s, 2) > 0, "the current one stays");
 	cr_expect(wal_begin(s->w) == 2ull << 32);
 	cr_expect(!wal_drop(s->w, UINT64_MAX, NULL), "nothing is left");
 	scene_reopen(s);
@@ -445,7 +460,8 @@ Test(wal, a_segment_in_use_is_read_after_its_removal)
 	seg = wal_segment(s->w, e.lsn);
 	begin_segment(s);
 	cr_expect(!wal_drop(s->w, 1, NULL));
-	cr_expect(segment_bytes(s, 1) == -1 && !wal_segment(s->w, e.lsn));
+	cr_assert(segment_bytes(s, 1) == -1);
+	cr_expect(!wal_segment(s->w, e.lsn));
 	cr_expect(is_profile(seg, e.lsn, e.len, 2));
 	scene_close(s);
 	cr_expect(is_profile(seg, e.lsn, e.len, 2), "the log is closed");
@@ -470,14 +486,17 @@ Test(wal, a_removal_that_fails_leaves_the_rest)
 		}
 		refuse(s, cases[i].op, "/00000001", EIO);
 		cr_expect(wal_drop(s->w, 3, NULL) == ERR_IO);
-		cr_expect(segment_bytes(s, 2) > 0 && wal_oldest(s->w) == 2);
+		cr_assert(segment_bytes(s, 2) > 0);
+		cr_expect(wal_oldest(s->w) == 2);
 		s->disk.refused = 0;
 		cr_expect(!wal_drop(s->w, 2, NULL));
-		cr_expect(segment_bytes(s, 2) == -1 && segment_bytes(s, 3) > 0);
+		cr_assert(segment_bytes(s, 2) == -1);
+		cr_expect(segment_bytes(s, 3) > 0);
 		scene_reopen(s);
-		if (cases[i].whole)
-			cr_expect(s->count == 2 && s->v[0].ms == sample_ms(0));
-		else
+		if (cases[i].whole) {
+			cr_assert(s->count == 2);
+			cr_expect(s->v[0].ms == sample_ms(0));
+		} else
 			cr_expect(has_read(s, 2, 3));
 		cr_expect(access(segment_file(s, 1, ".deleting"), F_OK) < 0);
 		cr_expect(!metric_get(s->missing), "it was dropped");

@@ -42,7 +42,8 @@ static void overwrite(struct scene *s, struct bytes b)
 {
 	int fd = open(s->path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
-	cr_assert(fd >= 0 && write(fd, b.ptr, b.len) == (ssize_t)b.len);
+	cr_assert(fd >= 0);
+	cr_assert(write(fd, b.ptr, b.len) == (ssize_t)b.len);
 	close(fd);
 }
 
@@ -54,16 +55,21 @@ Test(wal_key, it_is_made_once)
 
 	scene_init(&s);
 	first = load(&s, true);
-	cr_expect(!first.known && !first.value, "a look makes none");
+	cr_assert(!first.known, "a look makes none");
+	cr_expect(!first.value, "a look makes none");
 	cr_expect(access(s.path, F_OK) < 0);
 	first = load(&s, false);
 	again = load(&s, false);
-	cr_expect(first.known && again.known && first.value == again.value);
+	cr_assert(first.known);
+	cr_assert(again.known);
+	cr_expect(first.value == again.value);
 	again = load(&s, true);
-	cr_expect(again.known && first.value == again.value);
+	cr_assert(again.known);
+	cr_expect(first.value == again.value);
 	cr_expect(!unlink(s.path));
 	again = load(&s, false);
-	cr_expect(again.known && first.value != again.value, "by chance");
+	cr_assert(again.known, "by chance");
+	cr_expect(first.value != again.value, "by chance");
 	tempdir_fini(&s.dir);
 }
 
@@ -129,9 +135,11 @@ Test(wal_key, a_key_that_cannot_be_read_now_is_kept)
 
 		hook_arm(&s.hook, ops[i], "/key", EIO, 1);
 		k = load(&s, false);
-		cr_expect(!k.known && s.hook.hits == 1, "op %d", ops[i]);
+		cr_assert(!k.known, "op %d", ops[i]);
+		cr_expect(s.hook.hits == 1, "op %d", ops[i]);
 		k = load(&s, false);
-		cr_expect(k.known && k.value == first.value, "op %d", ops[i]);
+		cr_assert(k.known, "op %d", ops[i]);
+		cr_expect(k.value == first.value, "op %d", ops[i]);
 	}
 	tempdir_fini(&s.dir);
 }
@@ -174,7 +182,8 @@ Test(wal_key, a_key_that_may_not_last_is_not_used)
 		scene_init(&s);
 		hook_arm(&s.hook, ops[i], "", ENOSPC, 1);
 		k = load(&s, false);
-		cr_expect(!k.known && s.hook.hits == 1, "op %d", ops[i]);
+		cr_assert(!k.known, "op %d", ops[i]);
+		cr_expect(s.hook.hits == 1, "op %d", ops[i]);
 		cr_expect(load(&s, false).known, "op %d: the next start",
 			  ops[i]);
 		tempdir_fini(&s.dir);

@@ -37,7 +37,8 @@ static void expect(struct reader *r, int from, int to)
 
 		cr_assert(!rc, "%d: %d %s", k, rc, r->err.msg);
 		cr_assert(r->sample.ms == sample_ms(k), "%d", k);
-		cr_expect(r->sample.body.len && r->sample.lsn < r->position);
+		cr_assert(r->sample.body.len);
+		cr_expect(r->sample.lsn < r->position);
 	}
 	cr_expect(next(r) == ERR_AGAIN);
 }
@@ -129,8 +130,10 @@ Test(wal_log, reading_without_the_body_gives_the_rest)
 	for (int k = 0; k < 2; k++) {
 		cr_assert(!log_of(&r)->read(log_of(&r), &r.position, false,
 					    &r.buf, &r.sample, &r.err));
-		cr_expect(r.sample.ms == sample_ms(k) && !r.sample.body.len);
-		cr_expect(r.sample.labels.len && r.sample.raw_len);
+		cr_assert(r.sample.ms == sample_ms(k));
+		cr_expect(!r.sample.body.len);
+		cr_assert(r.sample.labels.len);
+		cr_expect(r.sample.raw_len);
 	}
 	cr_expect(next(&r) == ERR_AGAIN);
 	buf_fini(&r.buf);
@@ -153,11 +156,16 @@ Test(wal_log, numbers_tell_how_many_samples_a_damaged_place_had)
 	sync_all(s);
 	for (int k = 3; k < 7; k++)
 		damage(s, 1, (uint32_t)lsn[k] + 4);
-	for (int k = 0; k < 3; k++)
-		cr_assert(!next(&r) && r.sample.number == 1 + (uint64_t)k);
-	cr_assert(next(&r) == ERR_CORRUPT && r.position == lsn[7]);
-	for (int k = 7; k < 11; k++)
-		cr_assert(!next(&r) && r.sample.number == 1 + (uint64_t)k);
+	for (int k = 0; k < 3; k++) {
+		cr_assert(!next(&r));
+		cr_assert(r.sample.number == 1 + (uint64_t)k);
+	}
+	cr_assert(next(&r) == ERR_CORRUPT);
+	cr_assert(r.position == lsn[7]);
+	for (int k = 7; k < 11; k++) {
+		cr_assert(!next(&r));
+		cr_assert(r.sample.number == 1 + (uint64_t)k);
+	}
 	buf_fini(&r.buf);
 	scene_free(s);
 }
@@ -177,7 +185,8 @@ Test(wal_log, damage_costs_one_sample)
 		add_all(s, 2, 4);
 		sync_all(s);
 		damage(s, 1, at + offsets[i]);
-		cr_assert(!next(&r) && r.sample.ms == sample_ms(0));
+		cr_assert(!next(&r));
+		cr_assert(r.sample.ms == sample_ms(0));
 		cr_expect(next(&r) == ERR_CORRUPT, "offset %u", offsets[i]);
 		cr_expect(strstr(r.err.msg, "00000001") != NULL, "%s",
 			  r.err.msg);
@@ -196,9 +205,11 @@ Test(wal_log, samples_that_were_removed_are_passed)
 	begin_segment(s);
 	add_all(s, 2, 4);
 	sync_all(s);
-	cr_assert(!next(&r) && r.sample.number == 1);
+	cr_assert(!next(&r));
+	cr_assert(r.sample.number == 1);
 	cr_assert(!wal_drop(s->w, 1, NULL));
-	cr_expect(!next(&r) && r.sample.number == 3);
+	cr_assert(!next(&r));
+	cr_expect(r.sample.number == 3);
 	expect(&r, 3, 4);
 	buf_fini(&r.buf);
 	scene_free(s);
@@ -217,7 +228,8 @@ Test(wal_log, dropped_segments_are_held_until_they_are_sent)
 	sync_all(s);
 	size = log_of(&r)->bytes(log_of(&r), 0);
 	cr_assert(!wal_drop(s->w, 4, NULL));
-	cr_expect(held_files(s) == 4 && segment_bytes(s, 4) < 0);
+	cr_assert(held_files(s) == 4);
+	cr_expect(segment_bytes(s, 4) < 0);
 	cr_expect(log_of(&r)->bytes(log_of(&r), 0) == size);
 	cr_expect(wal_bytes(s->w) < size, "held ones do not count");
 	expect(&r, 0, 6);
@@ -263,7 +275,8 @@ Test(wal_log, a_log_that_holds_nothing_removes_what_was_held)
 	scene_close(s);
 	s->o.hold = false;
 	cr_assert(!scene_open(s, 0));
-	cr_expect(!held_files(s) && !s->count);
+	cr_assert(!held_files(s));
+	cr_expect(!s->count);
 	cr_expect(wal_end(s->w) > end, "no position is used twice");
 	scene_free(s);
 }
@@ -326,11 +339,12 @@ Test(wal_log, a_log_without_heads_keeps_what_was_not_sent)
 	}
 	sync_all(s);
 	log_of(&r)->keep(log_of(&r), 3ull << 32);
-	cr_expect(segment_bytes(s, 2) < 0 && segment_bytes(s, 3) > 0);
+	cr_assert(segment_bytes(s, 2) < 0);
+	cr_expect(segment_bytes(s, 3) > 0);
 	expect(&r, 2, 4);
 	log_of(&r)->keep(log_of(&r), UINT64_MAX);
-	cr_expect(segment_bytes(s, 4) < 0 && segment_bytes(s, 5) > 0,
-		  "the current segment stays");
+	cr_assert(segment_bytes(s, 4) < 0, "the current segment stays");
+	cr_expect(segment_bytes(s, 5) > 0, "the current segment stays");
 	buf_fini(&r.buf);
 	scene_free(s);
 }
@@ -355,7 +369,8 @@ Test(wal_log, held_segments_are_read_in_order_with_the_others)
 	r.position = 0;
 	expect(&r, 0, 4);
 	scene_reopen(s);
-	cr_expect(held_files(s) == 2 && segment_bytes(s, 2) > 0);
+	cr_assert(held_files(s) == 2);
+	cr_expect(segment_bytes(s, 2) > 0);
 	r.position = 0;
 	expect(&r, 0, 4);
 	cr_assert(!wal_drop(s->w, 4, NULL));
@@ -586,7 +601,8 @@ static struct finding mishap_run(struct wal_scene *s, bool crash,
 	struct finding f = { .expected = 2 };
 
 	add_segments(s);
-	cr_assert(!next(&r) && r.sample.number == 1);
+	cr_assert(!next(&r));
+	cr_assert(r.sample.number == 1);
 	if (crash)
 		scene_crash(s, 5);
 	else
@@ -727,8 +743,8 @@ Test(wal_log, nothing_is_dropped_before_the_file_of_numbers_is_gone)
 	refuse(s, OP(FS_WRITE) | OP(FS_SYNC_DIR), "", ENOSPC);
 	for (int n = 0; n < 2; n++) {
 		cr_expect(wal_drop(s->w, 3, NULL) == ERR_NOSPACE, "%d", n);
-		cr_expect(access(path, F_OK) && segment_bytes(s, 1) > 0, "%d",
-			  n);
+		cr_assert(access(path, F_OK), "%d", n);
+		cr_expect(segment_bytes(s, 1) > 0, "%d", n);
 	}
 	refuse(s, OP(FS_WRITE), "/numbers", ENOSPC);
 	cr_expect(!wal_drop(s->w, 3, NULL));
@@ -823,8 +839,8 @@ Test(wal_log, numbers_that_are_used_again_are_not_missing)
 	scene_crash(s, 7);
 	refuse(s, 0, "", 0);
 	cr_assert(!scene_open(s, 0));
-	cr_expect(has_read(s, 50, 70) && !metric_get(s->missing), "%d",
-		  (int)metric_get(s->missing));
+	cr_assert(has_read(s, 50, 70), "%d", (int)metric_get(s->missing));
+	cr_expect(!metric_get(s->missing), "%d", (int)metric_get(s->missing));
 	scene_free(s);
 }
 
@@ -901,8 +917,10 @@ Test(wal_log, what_comes_back_later_is_not_lost)
 		if (when == 2)
 			scene_reopen(s);
 		find(&r, &f);
-		cr_expect(f.samples == 49 && !f.lost, "%d: %d, %d lost", when,
+		cr_assert(f.samples == 49, "%d: %d, %d lost", when,
 			  (int)f.samples, (int)f.lost);
+		cr_expect(!f.lost, "%d: %d, %d lost", when, (int)f.samples,
+			  (int)f.lost);
 		cr_expect(!metric_get(s->missing), "%d", when);
 		/* What shows where they were goes when nobody needs it. */
 		cr_expect(!access(segment_file(s, 3, ".returned"), F_OK));
@@ -944,8 +962,8 @@ Test(wal_log, what_comes_back_before_it_is_read_is_not_lost)
 	r.position = 1ULL << 32;
 	log_of(&r)->keep(log_of(&r), r.position);
 	find(&r, &f);
-	cr_expect(f.samples == 30 && !f.lost, "%d, %d lost", (int)f.samples,
-		  (int)f.lost);
+	cr_assert(f.samples == 30, "%d, %d lost", (int)f.samples, (int)f.lost);
+	cr_expect(!f.lost, "%d, %d lost", (int)f.samples, (int)f.lost);
 	buf_fini(&r.buf);
 	scene_free(s);
 }
@@ -965,11 +983,13 @@ Test(wal_log, an_unread_segment_is_not_left_behind_before_it_is_marked)
 	cr_assert(!scene_open(s, 0));
 	cr_expect(wal_drop(s->w, 3, NULL) == ERR_IO);
 	cr_expect(segment_bytes(s, 2) > 0, "nothing was removed");
-	cr_expect(next(&r) == ERR_IO && r.position == 0, "it stays");
+	cr_assert(next(&r) == ERR_IO, "it stays");
+	cr_expect(r.position == 0, "it stays");
 	refuse(s, 0, "", 0);
 	cr_expect(next(&r) == ERR_NOTFOUND, "it is marked now");
 	cr_expect(!access(segment_file(s, 1, ".unread"), F_OK));
-	cr_expect(!next(&r) && r.sample.ms == sample_ms(10));
+	cr_assert(!next(&r));
+	cr_expect(r.sample.ms == sample_ms(10));
 	cr_expect(!wal_drop(s->w, 3, NULL));
 	cr_expect(!access(segment_file(s, 1, ".unread"), F_OK));
 	buf_fini(&r.buf);
@@ -1003,7 +1023,8 @@ Test(wal_log, what_is_read_in_part_is_taken_once)
 	cr_assert(!scene_open(s, 0));
 	cr_assert(!wal_unread_take_all(s->w, &taker, NULL));
 	all = taken;
-	cr_expect(all > 0 && all < 200, "%d", all);
+	cr_assert(all > 0, "%d", all);
+	cr_expect(all < 200, "%d", all);
 	cr_assert(!wal_unread_take_all(s->w, &taker, NULL));
 	cr_expect(taken == all, "no more than before");
 	s->disk.to = 8192;
@@ -1038,8 +1059,9 @@ Test(wal_log, what_is_behind_an_unread_place_is_not_missing)
 	refuse(s, OP(FS_READ), "/00000002", EIO);
 	s->disk.from = 8192;
 	cr_assert(!scene_open(s, 0));
-	cr_expect(s->disk.hits > 0 && s->count < 180 && s->count > 120, "%zu",
-		  s->count);
+	cr_assert(s->disk.hits > 0, "%zu", s->count);
+	cr_assert(s->count < 180, "%zu", s->count);
+	cr_expect(s->count > 120, "%zu", s->count);
 	cr_expect(!metric_get(s->missing), "%d", (int)metric_get(s->missing));
 	refuse(s, 0, "", 0);
 	scene_free(s);
@@ -1106,7 +1128,8 @@ Test(wal_log, a_segment_that_was_cut_short_lacks_what_was_behind)
 	cr_assert(!truncate(segment_file(s, 1, ""), (off_t)(uint32_t)lsn[7]));
 	cr_assert(!scene_open(s, 0));
 	find(&r, &f);
-	cr_expect(f.samples == 9 && f.lost == 3);
+	cr_assert(f.samples == 9);
+	cr_expect(f.lost == 3);
 	cr_expect(metric_get(s->missing) == 3);
 	buf_fini(&r.buf);
 	scene_free(s);

@@ -246,7 +246,8 @@ static inline void write_file(const char *path, struct bytes b)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
-	cr_assert(fd >= 0 && write(fd, b.ptr, b.len) == (ssize_t)b.len);
+	cr_assert(fd >= 0);
+	cr_assert(write(fd, b.ptr, b.len) == (ssize_t)b.len);
 	close(fd);
 }
 
@@ -256,7 +257,8 @@ static inline void damage(struct wal_scene *s, int number, uint64_t offset)
 	int fd = open(segment_file(s, number, ""), O_RDWR);
 	uint8_t byte = 0;
 
-	cr_assert(fd >= 0 && pread(fd, &byte, 1, (off_t)offset) == 1);
+	cr_assert(fd >= 0);
+	cr_assert(pread(fd, &byte, 1, (off_t)offset) == 1);
 	byte ^= 0xff;
 	cr_assert(pwrite(fd, &byte, 1, (off_t)offset) == 1);
 	close(fd);

@@ -34,7 +34,9 @@ static inline void guarded_put(const struct guarded *g, const char *text)
 
 	snprintf(tmp, sizeof(tmp), "%s.tmp", g->path);
 	f = fopen(tmp, "w");
-	cr_assert(f && fputs(text, f) >= 0 && !fclose(f));
+	cr_assert(f);
+	cr_assert(fputs(text, f) >= 0);
+	cr_assert(!fclose(f));
 	cr_assert(!rename(tmp, g->path));
 }
 

@@ -59,7 +59,8 @@ Test(api_admin, without_the_flag_all_of_it_is_forbidden)
 	for (size_t i = 0; i < ARRAY_SIZE(fns); i++)
 		call_check_mistakes(f, fns[i], forbidden,
 				    ARRAY_SIZE(forbidden));
-	cr_expect(count_profiles(f) == 5 && access(path, F_OK));
+	cr_assert(count_profiles(f) == 5);
+	cr_expect(access(path, F_OK));
 	site_stop(f);
 }
 
@@ -125,9 +126,10 @@ Test(api_admin, a_deletion_that_ends_early_says_so)
 	struct call c = { .patience_ns = 1 };
 
 	call_begin(f, &c, api_admin_delete, "match[]={job=~\"(a|d).*\"}");
-	cr_expect(c.a.status == 503 && call_has(&c, "may be deleted already") &&
-			  call_has(&c, "--query.timeout"),
-		  "%s", buf_cstr(&c.a.body));
+	cr_assert(c.a.status == 503, "%s", buf_cstr(&c.a.body));
+	cr_assert(call_has(&c, "may be deleted already"), "%s",
+		  buf_cstr(&c.a.body));
+	cr_expect(call_has(&c, "--query.timeout"), "%s", buf_cstr(&c.a.body));
 	call_end(&c);
 	site_stop(f);
 }
@@ -140,16 +142,18 @@ Test(api_admin, jobs_end_with_the_time_of_their_request)
 	char *path = mem_printf("%s/snapshots", f->dir.path);
 
 	call_begin(f, &c, api_admin_snapshot, "");
-	cr_expect(c.a.status == 503 && call_has(&c, "no snapshot was made") &&
-			  call_has(&c, "timeout=10m"),
-		  "%s", buf_cstr(&c.a.body));
+	cr_assert(c.a.status == 503, "%s", buf_cstr(&c.a.body));
+	cr_assert(call_has(&c, "no snapshot was made"), "%s",
+		  buf_cstr(&c.a.body));
+	cr_expect(call_has(&c, "timeout=10m"), "%s", buf_cstr(&c.a.body));
 	call_end(&c);
 	cr_expect(rmdir(path) == 0 || errno == ENOENT, "it is empty");
 	cr_assert(!tsdb_maintain(f->db, true, NULL));
 	call_check(f, api_admin_delete, "match[]=cpu", 204, "");
 	c.patience_ns = 1;
 	call_begin(f, &c, api_admin_clean, "");
-	cr_expect(c.a.status == 503 && call_has(&c, "repeat the request"), "%s",
+	cr_assert(c.a.status == 503, "%s", buf_cstr(&c.a.body));
+	cr_expect(call_has(&c, "repeat the request"), "%s",
 		  buf_cstr(&c.a.body));
 	call_end(&c);
 	/* The request says that it may take longer. */
@@ -172,9 +176,10 @@ static int confirm_meanwhile(void *ctx, size_t bytes UNUSED,
 	struct call c = { .patience_ns = 1 };
 
 	call_begin(ctx, &c, api_admin_confirm_clock, "");
-	cr_expect(c.a.status == 503 && call_has(&c, "other jobs of storage") &&
-			  call_has(&c, "timeout=10m"),
-		  "%s", buf_cstr(&c.a.body));
+	cr_assert(c.a.status == 503, "%s", buf_cstr(&c.a.body));
+	cr_assert(call_has(&c, "other jobs of storage"), "%s",
+		  buf_cstr(&c.a.body));
+	cr_expect(call_has(&c, "timeout=10m"), "%s", buf_cstr(&c.a.body));
 	call_end(&c);
 	return 0;
 }
@@ -272,9 +277,9 @@ Test(api_admin, a_snapshot_has_what_is_stored_and_is_named_by_its_time)
 		cr_expect(str_starts(str_of(names[i]),
 				     str_of("20231114T222320Z-")),
 			  "%s", names[i]);
-		cr_expect(strspn(names[i] + 17, "0123456789abcdef") == 8 &&
-				  !names[i][25],
-			  "%s", names[i]);
+		cr_assert(strspn(names[i] + 17, "0123456789abcdef") == 8, "%s",
+			  names[i]);
+		cr_expect(!names[i][25], "%s", names[i]);
 	}
 	cr_expect(strcmp(names[0], names[1]) != 0, "two of one second");
 	site_stop(f);
@@ -376,12 +381,14 @@ static void check_export(struct site *f, const char *query,
 	size_t pieces;
 
 	call_begin(f, &c, api_export, query);
-	cr_assert(c.a.status == 200 && c.a.as_is && c.a.stream.next, "%s",
-		  buf_cstr(&c.a.body));
+	cr_assert(c.a.status == 200, "%s", buf_cstr(&c.a.body));
+	cr_assert(c.a.as_is, "%s", buf_cstr(&c.a.body));
+	cr_assert(c.a.stream.next, "%s", buf_cstr(&c.a.body));
 	cr_expect(!strcmp(c.a.content_type, "application/x-tar"));
 	cr_expect(
 		strstr(call_header(&c, "Content-Disposition"), "everprof.tar"));
-	cr_expect(drain(&c, &tar, &pieces) == 0 && pieces == 1);
+	cr_assert(drain(&c, &tar, &pieces) == 0);
+	cr_expect(pieces == 1);
 	list_tar(buf_bytes(&tar), &got);
 	for (size_t i = 0; i < count; i++) {
 		const struct site_profile *p = &site_profiles[indexes[i]];
@@ -446,13 +453,14 @@ Test(api_admin, a_long_folder_name_is_cut_and_stays_unique)
 	list_tar(buf_bytes(&tar), &got);
 	first = (char *)(uintptr_t)buf_cstr(&got);
 	second = strchr(first, ';') + 1;
-	cr_expect(strcspn(first, "/") == 200 && strcspn(second, "/") == 200,
-		  "%s", first);
-	cr_expect(!strncmp(first, second, 184) &&
-			  strncmp(first, second, 200) != 0,
+	cr_assert(strcspn(first, "/") == 200, "%s", first);
+	cr_expect(strcspn(second, "/") == 200, "%s", first);
+	cr_assert(!strncmp(first, second, 184),
 		  "they differ by their hashes: %s", first);
-	cr_expect(first[183] == '-' &&
-		  strspn(first + 184, "0123456789abcdef") == 16);
+	cr_expect(strncmp(first, second, 200) != 0,
+		  "they differ by their hashes: %s", first);
+	cr_assert(first[183] == '-');
+	cr_expect(strspn(first + 184, "0123456789abcdef") == 16);
 	call_end(&c);
 	buf_fini(&tar);
 	buf_fini(&got);
@@ -486,8 +494,8 @@ Test(api_admin, an_export_waits_for_memory_and_is_then_whole)
 	list_tar(buf_bytes(&tar), &got);
 	for (const char *p = buf_cstr(&got); (p = strstr(p, ".pb.gz=")); p++)
 		rest = 0;
-	cr_expect(!rest && !strstr(buf_cstr(&got), "LOST.txt"), "%s",
-		  buf_cstr(&got));
+	cr_assert(!rest, "%s", buf_cstr(&got));
+	cr_expect(!strstr(buf_cstr(&got), "LOST.txt"), "%s", buf_cstr(&got));
 	cr_expect(strstr(buf_cstr(&got), "p2%22%7D/1700000015000.pb.gz="));
 	call_end(&c);
 	buf_fini(&tar);
@@ -509,7 +517,8 @@ Test(api_admin, an_export_ends_when_everprof_stops)
 	call_begin(f, &c, api_export, "query=cpu&total_min=1000000000" RANGE);
 	cr_assert(c.a.status == 200, "%s", buf_cstr(&c.a.body));
 	atomic_store(&stop_ns, 1);
-	cr_expect(drain(&c, &tar, &pieces) == ERR_CLOSED && pieces == 1);
+	cr_assert(drain(&c, &tar, &pieces) == ERR_CLOSED);
+	cr_expect(pieces == 1);
 	call_end(&c);
 	buf_fini(&tar);
 	site_stop(f);
@@ -522,7 +531,8 @@ Test(api_admin, an_export_that_nobody_reads_to_its_end_leaves_nothing)
 
 	site_fill(f);
 	call_begin(f, &c, api_export, "query=cpu" RANGE);
-	cr_expect(c.a.status == 200 && atomic_load(&f->web.memory.used) > 0);
+	cr_assert(c.a.status == 200);
+	cr_expect(atomic_load(&f->web.memory.used) > 0);
 	call_end(&c);
 	cr_expect(!atomic_load(&f->web.memory.used));
 	site_stop(f);

@@ -32,7 +32,8 @@ Test(api_query, a_raw_profile_is_what_came_in)
 	site_fill(f);
 	call_begin(f, &c, api_query,
 		   "query=cpu{pod=\"p1\"}&time=1700000015000&report=raw");
-	cr_expect(c.a.status == 200 && c.a.as_is);
+	cr_assert(c.a.status == 200);
+	cr_expect(c.a.as_is);
 	cr_expect(is_same(buf_bytes(&c.a.body), buf_bytes(&want)));
 	cr_expect(!strcmp(c.a.content_type, "application/octet-stream"));
 	cr_expect(check_str(str_of(call_header(&c, "X-Everprof-Labels")),
@@ -141,14 +142,16 @@ Test(api_query, a_raw_profile_that_the_client_has_is_not_sent_again)
 	call_end(&c);
 	c.r.if_none_match = tags;
 	call_begin(f, &c, api_query, query);
-	cr_expect(c.a.status == 304 && !c.a.body.len);
+	cr_assert(c.a.status == 304);
+	cr_expect(!c.a.body.len);
 	cr_expect(strstr(tags, call_header(&c, "ETag")));
 	call_end(&c);
 	/* Another profile has another ETag, so it is sent. */
 	c.r.if_none_match = tags;
 	call_begin(f, &c, api_query,
 		   "query=cpu{pod=\"p1\"}&time=1700000015000&report=raw");
-	cr_expect(c.a.status == 200 && c.a.body.len);
+	cr_assert(c.a.status == 200);
+	cr_expect(c.a.body.len);
 	call_end(&c);
 	site_stop(f);
 }
@@ -164,7 +167,8 @@ Test(api_query, a_profile_is_compressed_and_has_a_file_name)
 	site_fill(f);
 	call_begin(f, &c, api_query,
 		   "query=cpu{pod=\"p1\"}&time=1700000015000");
-	cr_expect(c.a.status == 200 && c.a.as_is);
+	cr_assert(c.a.status == 200);
+	cr_expect(c.a.as_is);
 	cr_expect(!gzip_decompress(g, buf_bytes(&c.a.body), &got, NULL));
 	cr_expect(is_same(buf_bytes(&got), buf_bytes(&want)));
 	cr_expect(check_str(str_of(call_header(&c, "Content-Disposition")),
@@ -485,12 +489,13 @@ Test(api_query, a_filter_that_matches_nothing_is_a_warning)
 	site_fill(f);
 	call_begin(f, &c, api_query,
 		   "query=cpu" RANGE "&report=top&focus=nowhere");
-	cr_expect(c.a.status == 200 && call_has(&c, "\"warnings\":["), "%s",
-		  buf_cstr(&c.a.body));
+	cr_assert(c.a.status == 200, "%s", buf_cstr(&c.a.body));
+	cr_expect(call_has(&c, "\"warnings\":["), "%s", buf_cstr(&c.a.body));
 	cr_expect(strstr(call_header(&c, "X-Everprof-Warning"), "ocus"));
 	call_end(&c);
 	call_begin(f, &c, api_query, "query=cpu" RANGE "&focus=nowhere");
-	cr_expect(c.a.status == 200 && c.a.as_is);
+	cr_assert(c.a.status == 200);
+	cr_expect(c.a.as_is);
 	cr_expect(strstr(call_header(&c, "X-Everprof-Warning"), "ocus"));
 	call_end(&c);
 	site_stop(f);
@@ -507,7 +512,8 @@ Test(api_query, a_filtered_profile_has_only_what_the_filter_leaves)
 	call_begin(f, &c, api_query, "query=cpu" RANGE "&focus=spin");
 	cr_assert(!unpacker_run(f->unpacker, buf_bytes(&c.a.body), &u, &err),
 		  "%u %s %s", c.a.status, buf_cstr(&c.a.body), err.msg);
-	cr_expect(u.scan.sample_count == 1 && u.scan.totals[0] == 1000);
+	cr_assert(u.scan.sample_count == 1);
+	cr_expect(u.scan.totals[0] == 1000);
 	cr_expect(strstr(call_header(&c, "Content-Disposition"),
 			 "everprof.pb.gz"));
 	call_end(&c);
@@ -542,9 +548,9 @@ Test(api_query, limits_of_memory_and_time_end_a_query)
 		f->web.memory.max = SITE_MEMORY;
 		c.patience_ns = -1;
 		call_begin(f, &c, api_query, queries[i]);
-		cr_expect(c.a.status == 503 &&
-				  call_has(&c, "\"errorType\":\"timeout\""),
-			  "%s: %u", queries[i], c.a.status);
+		cr_assert(c.a.status == 503, "%s: %u", queries[i], c.a.status);
+		cr_expect(call_has(&c, "\"errorType\":\"timeout\""), "%s: %u",
+			  queries[i], c.a.status);
 		call_end(&c);
 	}
 	site_stop(f);

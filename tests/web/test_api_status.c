@@ -332,7 +332,8 @@ Test(api_status, service_discoveries_are_shown_with_their_failures)
 	call_begin(f, &c, page_targets, "");
 	cr_expect(call_has(&c, "Failing service discoveries"));
 	cr_expect(call_has(&c, "section ebpf<td>cri_sd_configs, line 9"));
-	cr_expect(call_has(&c, "&lt;refused&gt;") && !call_has(&c, "dns_sd"));
+	cr_assert(call_has(&c, "&lt;refused&gt;"));
+	cr_expect(!call_has(&c, "dns_sd"));
 	call_end(&c);
 	site_stop(f);
 }
@@ -416,7 +417,8 @@ Test(api_status, without_targets_the_lists_are_empty)
 			"\"droppedTargetCounts\":{},\"discoveries\":[],"
 			"\"collectors\":[]}"));
 	call_begin(f, &c, page_targets, "");
-	cr_expect(c.a.status == 200 && call_has(&c, "<table>"));
+	cr_assert(c.a.status == 200);
+	cr_expect(call_has(&c, "<table>"));
 	cr_expect(!call_has(&c, "Dropped"));
 	call_end(&c);
 	site_stop(f);
@@ -434,7 +436,8 @@ Test(api_status, the_page_of_targets_shows_text_as_text)
 		  buf_cstr(&c.a.body));
 	cr_expect(call_has(&c, "env=&lt;i&gt;"));
 	cr_expect(call_has(&c, "&lt;b&gt;&amp;:2"));
-	cr_expect(!call_has(&c, "<i>") && !call_has(&c, "<b>&"));
+	cr_assert(!call_has(&c, "<i>"));
+	cr_expect(!call_has(&c, "<b>&"));
 	cr_expect(call_has(&c, "<h2>Dropped targets: "));
 	cr_expect(call_has(&c, "</html>"));
 	call_end(&c);

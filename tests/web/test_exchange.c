@@ -271,13 +271,17 @@ Test(exchange, a_body_of_more_than_a_mebibyte_is_dropped)
 	struct body_seen seen = { 0 };
 
 	send_body(b, &seen, SERVER_BODY_MAX);
-	cr_expect(!seen.over && seen.len == SERVER_BODY_MAX);
-	cr_expect(seen.forms == SERVER_BODY_MAX && !seen.strange_forms);
+	cr_assert(!seen.over);
+	cr_expect(seen.len == SERVER_BODY_MAX);
+	cr_assert(seen.forms == SERVER_BODY_MAX);
+	cr_expect(!seen.strange_forms);
 	send_body(b, &seen, SERVER_BODY_MAX + 1);
-	cr_expect(seen.over && !seen.crowded);
+	cr_assert(seen.over);
+	cr_expect(!seen.crowded);
 	/* The rest of a body that is too large is not counted either. */
 	send_body(b, &seen, 4 * SERVER_BODY_MAX);
-	cr_expect(seen.over && seen.forms < 2 * SERVER_BODY_MAX, "%lld",
+	cr_assert(seen.over, "%lld", (long long)seen.forms);
+	cr_expect(seen.forms < 2 * SERVER_BODY_MAX, "%lld",
 		  (long long)seen.forms);
 	bench_stop(b);
 }
@@ -289,10 +293,13 @@ Test(exchange, bodies_of_all_clients_have_a_limit)
 
 	atomic_store(&b->server.forms, 32 * MIB - 5);
 	send_body(b, &seen, 5);
-	cr_expect(!seen.crowded && seen.len == 5);
+	cr_assert(!seen.crowded);
+	cr_expect(seen.len == 5);
 	cr_expect(seen.forms == 32 * MIB);
 	send_body(b, &seen, 6);
-	cr_expect(seen.crowded && !seen.over && !seen.len);
+	cr_assert(seen.crowded);
+	cr_assert(!seen.over);
+	cr_expect(!seen.len);
 	cr_expect(seen.forms == 32 * MIB - 5, "what is dropped is not counted");
 	cr_expect(atomic_load(&b->server.forms) == 32 * MIB - 5);
 	atomic_store(&b->server.forms, 0);
@@ -306,14 +313,18 @@ Test(exchange, bodies_of_strangers_have_a_limit_of_their_own)
 
 	atomic_store(&b->server.strange_forms, 8 * MIB - 5);
 	send_body(b, &seen, 5);
-	cr_expect(!seen.crowded && seen.len == 5);
-	cr_expect(seen.strange_forms == 8 * MIB && !seen.forms);
+	cr_assert(!seen.crowded);
+	cr_expect(seen.len == 5);
+	cr_assert(seen.strange_forms == 8 * MIB);
+	cr_expect(!seen.forms);
 	send_body(b, &seen, 6);
 	cr_expect(seen.crowded);
 	/* Clients that are verified are not kept out by strangers. */
 	seen.is_strange = false;
 	send_body(b, &seen, 6);
-	cr_expect(!seen.crowded && seen.len == 6 && seen.forms == 6);
+	cr_assert(!seen.crowded);
+	cr_assert(seen.len == 6);
+	cr_expect(seen.forms == 6);
 	atomic_store(&b->server.strange_forms, 0);
 	bench_stop(b);
 }
@@ -331,12 +342,17 @@ Test(exchange, bodies_of_one_client_leave_room_for_others)
 	struct body_seen seen = { 0 };
 
 	send_body_after(b, &seen, 5, hold_forms);
-	cr_expect(!seen.crowded && seen.len == 5 && seen.forms == 5);
+	cr_assert(!seen.crowded);
+	cr_assert(seen.len == 5);
+	cr_expect(seen.forms == 5);
 	send_body_after(b, &seen, 6, hold_forms);
-	cr_expect(seen.crowded && !seen.len && !seen.forms);
+	cr_assert(seen.crowded);
+	cr_assert(!seen.len);
+	cr_expect(!seen.forms);
 	/* The client has given back what it has taken. */
 	send_body(b, &seen, 6);
-	cr_expect(!seen.crowded && seen.len == 6);
+	cr_assert(!seen.crowded);
+	cr_expect(seen.len == 6);
 	bench_stop(b);
 }
 

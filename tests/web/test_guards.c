@@ -62,11 +62,14 @@ Test(guards, connections_that_wait_are_closed_first)
 	connection_turn(cs, p[2].c, CONNECTION_READING);
 	/* Connection 2 has had an answer after 3 began to wait for a request. */
 	open_pair(cs, &p[4]);
-	cr_expect(is_ended(&p[3]) && !is_ended(&p[2]) && !is_ended(&p[1]));
+	cr_assert(is_ended(&p[3]));
+	cr_assert(!is_ended(&p[2]));
+	cr_expect(!is_ended(&p[1]));
 	close_pair(cs, &p[3]);
 	/* A request of connection 4 may be on its way, so 2 gives way. */
 	open_pair(cs, &p[5]);
-	cr_expect(is_ended(&p[2]) && !is_ended(&p[4]));
+	cr_assert(is_ended(&p[2]));
+	cr_expect(!is_ended(&p[4]));
 	close_pair(cs, &p[2]);
 	connection_turn(cs, p[5].c, CONNECTION_RECEIVING);
 	open_pair(cs, &p[6]);
@@ -75,11 +78,15 @@ Test(guards, connections_that_wait_are_closed_first)
 	/* If all connections are busy, the newest one is ended. */
 	connection_turn(cs, p[6].c, CONNECTION_WORKING);
 	open_pair(cs, &p[7]);
-	cr_expect(is_ended(&p[7]) && !is_ended(&p[1]) && !is_ended(&p[5]));
+	cr_assert(is_ended(&p[7]));
+	cr_assert(!is_ended(&p[1]));
+	cr_expect(!is_ended(&p[5]));
 	close_pair(cs, &p[7]);
 	/* But a client with fewer connections gets one. */
 	open_pair_of(cs, &p[8], 2);
-	cr_expect(is_ended(&p[1]) && !is_ended(&p[8]) && !is_ended(&p[5]));
+	cr_assert(is_ended(&p[1]));
+	cr_assert(!is_ended(&p[8]));
+	cr_expect(!is_ended(&p[5]));
 	close_pair(cs, &p[1]);
 	cr_expect(!connections_settle(cs, 0), "two work");
 	close_pair(cs, &p[0]);
@@ -133,7 +140,9 @@ Test(guards, only_requests_past_their_deadline_are_ended)
 	connection_turn(cs, p[2].c, CONNECTION_READING);
 	usleep(1000);
 	cr_expect(connections_sweep(cs) == 1);
-	cr_expect(is_ended(&p[0]) && !is_ended(&p[1]) && !is_ended(&p[2]));
+	cr_assert(is_ended(&p[0]));
+	cr_assert(!is_ended(&p[1]));
+	cr_expect(!is_ended(&p[2]));
 	cr_expect(connections_sweep(cs) == 0, "ended once");
 	for (int i = 0; i < 3; i++)
 		close_pair(cs, &p[i]);
@@ -182,11 +191,14 @@ Test(guards, bodies_that_arrive_too_slowly_end_their_connection)
 		  sizeof(data));
 	usleep(1500);
 	cr_expect(connections_sweep(cs) == 1);
-	cr_expect(is_ended(&p[0]) && !is_ended(&p[1]) && !is_ended(&p[2]));
+	cr_assert(is_ended(&p[0]));
+	cr_assert(!is_ended(&p[1]));
+	cr_expect(!is_ended(&p[2]));
 	/* The next measurement finds that nothing more has arrived. */
 	usleep(1500);
 	cr_expect(connections_sweep(cs) == 1);
-	cr_expect(is_ended(&p[1]) && !is_ended(&p[2]));
+	cr_assert(is_ended(&p[1]));
+	cr_expect(!is_ended(&p[2]));
 	for (int i = 0; i < 3; i++)
 		close_pair(cs, &p[i]);
 	connections_free(cs);

@@ -102,7 +102,8 @@ Test(reply, an_answer_has_the_headers_of_all_answers_and_its_own)
 			  buf_cstr(&b->reply));
 	cr_expect(check_str(bench_body(b), "hello"));
 	ask_plan(b, "HEAD /read HTTP/1.1\r\n" HOST END, &p);
-	cr_expect(bench_has(b, "Content-Length: 5") && !bench_body(b).len);
+	cr_assert(bench_has(b, "Content-Length: 5"));
+	cr_expect(!bench_body(b).len);
 	bench_stop(b);
 }
 
@@ -286,14 +287,13 @@ Test(reply, requests_are_logged_when_asked_for_or_slow)
 	b->server.o.access_log = true;
 	log_of(b, "GET /read?a=1&b=x%20y HTTP/1.1\r\n" HOST END, line,
 	       sizeof(line));
-	cr_expect(strstr(line, "level=info") && strstr(line, "msg=request"),
-		  "%s", line);
-	cr_expect(strstr(line, "client=127.0.0.1") &&
-			  strstr(line, "method=GET") &&
-			  strstr(line, "path=/read") &&
-			  strstr(line, "params=\"a=1 b=x y\"") &&
-			  strstr(line, "status=200"),
-		  "%s", line);
+	cr_assert(strstr(line, "level=info"), "%s", line);
+	cr_expect(strstr(line, "msg=request"), "%s", line);
+	cr_assert(strstr(line, "client=127.0.0.1"), "%s", line);
+	cr_assert(strstr(line, "method=GET"), "%s", line);
+	cr_assert(strstr(line, "path=/read"), "%s", line);
+	cr_assert(strstr(line, "params=\"a=1 b=x y\""), "%s", line);
+	cr_expect(strstr(line, "status=200"), "%s", line);
 	/* A client cannot begin a line of the log. */
 	log_of(b, "GET /read?a=x%0alevel=error HTTP/1.1\r\n" HOST END, line,
 	       sizeof(line));
@@ -304,14 +304,13 @@ Test(reply, requests_are_logged_when_asked_for_or_slow)
 		buf_byte(&text, 'x');
 	buf_str(&text, " HTTP/1.1\r\n" HOST END);
 	log_of(b, buf_cstr(&text), line, sizeof(line));
-	cr_expect(strstr(line, "params=") &&
-			  strspn(strstr(line, "xxx"), "x") == 1000 - 2,
-		  "%s", line);
+	cr_assert(strstr(line, "params="), "%s", line);
+	cr_expect(strspn(strstr(line, "xxx"), "x") == 1000 - 2, "%s", line);
 	b->server.o.access_log = false;
 	b->server.o.slow_ms = -1;
 	log_of(b, GET END, line, sizeof(line));
-	cr_expect(strstr(line, "level=warn") && strstr(line, "slow request"),
-		  "%s", line);
+	cr_assert(strstr(line, "level=warn"), "%s", line);
+	cr_expect(strstr(line, "slow request"), "%s", line);
 	buf_fini(&text);
 	bench_stop(b);
 }
@@ -464,7 +463,8 @@ Test(reply, a_stream_that_waits_ends_when_its_client_has_gone)
 	b->ctx = &p;
 	b->finish = true;
 	bench_ask(b, GET END);
-	cr_expect(atomic_load(&p.freed) == 1 && atomic_load(&p.calls) <= 2);
+	cr_assert(atomic_load(&p.freed) == 1);
+	cr_expect(atomic_load(&p.calls) <= 2);
 	bench_stop(b);
 }
 
@@ -481,6 +481,7 @@ Test(reply, a_stream_that_waits_ends_when_the_server_stops)
 	b->ctx = &p;
 	bench_ask(b, GET END);
 	cr_expect(check_str(bench_body(b), "1\r\na\r\n"));
-	cr_expect(atomic_load(&p.freed) == 1 && atomic_load(&p.calls) <= 3);
+	cr_assert(atomic_load(&p.freed) == 1);
+	cr_expect(atomic_load(&p.calls) <= 3);
 	bench_stop(b);
 }

@@ -159,9 +159,10 @@ Test(routes, each_path_needs_the_scopes_of_what_it_does)
 			find_route(expected, ARRAY_SIZE(expected), r->path);
 
 		cr_expect(want != NULL, "%s is new", r->path);
-		cr_expect(want && r->scope == want->scope, "%s: %u", r->path,
-			  r->scope);
-		cr_expect(want && r->kind == want->kind, "%s", r->path);
+		cr_assert(want, "%s: %u", r->path, r->scope);
+		cr_expect(r->scope == want->scope, "%s: %u", r->path, r->scope);
+		cr_assert(want, "%s", r->path);
+		cr_expect(r->kind == want->kind, "%s", r->path);
 		cr_expect(r->handle != NULL, "%s", r->path);
 		/*
 		 * The scope to read is never enough for a route that changes
@@ -185,7 +186,8 @@ Test(routes, only_pages_without_data_need_no_credentials)
 
 	/* A build without the web UI has none of them. */
 	for (const struct route *r = started.pages; r && r->path; r++) {
-		cr_expect(r->kind == ROUTE_OPEN && !r->scope, "%s", r->path);
+		cr_assert(r->kind == ROUTE_OPEN, "%s", r->path);
+		cr_expect(!r->scope, "%s", r->path);
 		cr_expect(r->handle == assets_page || r->handle == assets_file,
 			  "%s", r->path);
 	}
@@ -331,7 +333,8 @@ Test(routes, reload_and_quit_are_there_only_if_enabled)
 		unsigned status;
 		struct buf body = ask("/-/reload", &status);
 
-		cr_expect(status == (enabled ? 200 : 403) && count == enabled);
+		cr_assert(status == (enabled ? 200 : 403));
+		cr_expect(count == enabled);
 		buf_fini(&body);
 		/*
 		 * The second reload finds a mistake, and the answer tells it.
@@ -384,10 +387,10 @@ Test(routes, an_open_server_on_this_machine_has_local_names_only)
 
 		snprintf(path, sizeof(path), "%s/web.yml", d.path);
 		f = fopen(path, "w");
-		cr_assert(f &&
-			  fputs(cases[i].config ? cases[i].config : "", f) >=
-				  0 &&
-			  !fclose(f));
+		cr_assert(f);
+		cr_assert(fputs(cases[i].config ? cases[i].config : "", f) >=
+			  0);
+		cr_assert(!fclose(f));
 		o.config_file = cases[i].config ? path : NULL;
 		w = start_web(&o);
 		cr_expect(cases[i].want ? started.allowed_hosts &&
@@ -433,7 +436,8 @@ Test(routes, a_start_that_fails_leaves_nothing)
 	cr_expect(web_start(&o, &w, &err) == ERR_NOTFOUND);
 	o.config_file = NULL;
 	start_result = ERR_IO;
-	cr_expect(web_start(&o, &w, &err) == ERR_IO && !w);
+	cr_assert(web_start(&o, &w, &err) == ERR_IO);
+	cr_expect(!w);
 	start_result = 0;
 	cr_expect(!web_start(&o, &w, &err));
 	stops = 0;
@@ -442,7 +446,8 @@ Test(routes, a_start_that_fails_leaves_nothing)
 	web_stop(NULL);
 	web_free(w);
 	web_free(NULL);
-	cr_expect(stops == 1 && frees == 1);
+	cr_assert(stops == 1);
+	cr_expect(frees == 1);
 	metrics_free(m);
 }
 

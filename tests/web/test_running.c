@@ -89,18 +89,21 @@ Test(running, a_query_is_cancelled_once_its_client_has_gone)
 		cr_assert(!socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
 		q.fd = fds[0];
 		running_add(r, &q, str_of("x"));
-		cr_expect(running_sweep(r) == 0 && !q.progress.cancelled);
+		cr_assert(running_sweep(r) == 0);
+		cr_expect(!q.progress.cancelled);
 		/*
 		 * A further request that waits to be read does not mean that
 		 * the client is gone.
 		 */
 		cr_assert(write(fds[1], "GET", 3) == 3);
-		cr_expect(running_sweep(r) == 0 && !q.progress.cancelled);
+		cr_assert(running_sweep(r) == 0);
+		cr_expect(!q.progress.cancelled);
 		if (half)
 			cr_assert(!shutdown(fds[1], SHUT_WR));
 		else
 			cr_assert(!close(fds[1]));
-		cr_expect(running_sweep(r) == 1 && q.progress.cancelled);
+		cr_assert(running_sweep(r) == 1);
+		cr_expect(q.progress.cancelled);
 		cr_expect(running_sweep(r) == 0, "it is counted once");
 		running_remove(r, &q);
 		running_free(r);

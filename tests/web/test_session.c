@@ -57,13 +57,17 @@ Test(session, a_session_has_the_name_and_the_scopes_of_its_user)
 	sign_in(&s, &bob, texts[1]);
 	sign_in(&s, &token, texts[2]);
 	cr_expect(check_text(&s, texts[0], &who) == AUTH_GRANTED);
-	cr_expect(!strcmp(who.name, "ann") && who.scopes == SCOPE_ALL);
-	cr_expect(who.in_session && !who.is_token);
+	cr_assert(!strcmp(who.name, "ann"));
+	cr_expect(who.scopes == SCOPE_ALL);
+	cr_assert(who.in_session);
+	cr_expect(!who.is_token);
 	cr_expect(check_text(&s, texts[1], &who) == AUTH_GRANTED);
-	cr_expect(!strcmp(who.name, "bob") && who.scopes == SCOPE_READ);
+	cr_assert(!strcmp(who.name, "bob"));
+	cr_expect(who.scopes == SCOPE_READ);
 	/* A token may have the name of a user. */
 	cr_expect(check_text(&s, texts[2], &who) == AUTH_GRANTED);
-	cr_expect(who.scopes == SCOPE_READ && who.is_token);
+	cr_assert(who.scopes == SCOPE_READ);
+	cr_expect(who.is_token);
 	guarded_end(&s);
 }
 
@@ -84,7 +88,8 @@ Test(session, other_texts_are_refused)
 	memcpy(other, text, sizeof(other));
 	other[AUTH_SESSION_LEN - 1] ^= 1;
 	cr_expect(check_text(&s, other, &who) == AUTH_REFUSED);
-	cr_expect(!who.scopes && !*who.name);
+	cr_assert(!who.scopes);
+	cr_expect(!*who.name);
 	cr_expect(check_text(&s, text, &who) == AUTH_GRANTED);
 	guarded_end(&s);
 }

@@ -114,7 +114,9 @@ static void put(const struct files *f, const char *name, const char *text)
 
 	snprintf(path, sizeof(path), "%s/%s", f->dir.path, name);
 	out = fopen(path, "w");
-	cr_assert(out && fputs(text, out) >= 0 && !fclose(out));
+	cr_assert(out);
+	cr_assert(fputs(text, out) >= 0);
+	cr_assert(!fclose(out));
 }
 
 static void begin(struct files *f)
@@ -173,7 +175,9 @@ Test(tls_config, files_are_read_relative_to_the_configuration)
 	parse_good(&f, &c, PAIR);
 	cr_expect(check_str(c.tls.cert, f.server.crt_pem));
 	cr_expect(check_str(c.tls.key, f.server.key_pem));
-	cr_expect(!c.tls.client_ca.len && !c.tls.trust && !c.tls.san_count);
+	cr_assert(!c.tls.client_ca.len);
+	cr_assert(!c.tls.trust);
+	cr_expect(!c.tls.san_count);
 	cr_expect(c.tls.client_auth == WEB_CLIENT_NONE);
 	cr_expect(c.tls.min_version == WEB_TLS_DEFAULT);
 	cr_expect(c.tls.max_version == WEB_TLS_DEFAULT);
@@ -305,10 +309,9 @@ Test(tls_config, settings_of_go_without_use_are_warned_of)
 			"  prefer_server_cipher_suites: true\n"
 			"  curve_preferences: [y]\n");
 	warnings = buf_cstr(&c.yaml.warnings);
-	cr_expect(strstr(warnings, "web.yml:4:3: ") &&
-			  strstr(warnings, "cipher_suites") &&
-			  strstr(warnings, "curve_preferences"),
-		  "%s", warnings);
+	cr_assert(strstr(warnings, "web.yml:4:3: "), "%s", warnings);
+	cr_assert(strstr(warnings, "cipher_suites"), "%s", warnings);
+	cr_expect(strstr(warnings, "curve_preferences"), "%s", warnings);
 	web_config_fini(&c);
 	end(&f);
 }
@@ -368,8 +371,10 @@ Test(tls_config, mistakes_are_named_with_their_place)
 		snprintf(at, sizeof(at), "web.yml:%s: ", cases[i].at);
 		cr_expect(c.yaml.error_count == 1, "%s: %s", cases[i].text,
 			  buf_cstr(&c.yaml.errors));
-		cr_expect(strstr(err.msg, at) && strstr(err.msg, cases[i].says),
-			  "%s: %s", cases[i].text, err.msg);
+		cr_assert(strstr(err.msg, at), "%s: %s", cases[i].text,
+			  err.msg);
+		cr_expect(strstr(err.msg, cases[i].says), "%s: %s",
+			  cases[i].text, err.msg);
 		cr_expect(!strstr(err.msg, "PRIVATE KEY"), "%s", err.msg);
 		web_config_fini(&c);
 	}
@@ -386,7 +391,8 @@ Test(tls_config, a_section_without_keys_is_no_tls)
 		struct web_config c;
 
 		parse_good(&f, &c, cases[i]);
-		cr_expect(!c.tls.cert.len && !c.tls.trust);
+		cr_assert(!c.tls.cert.len);
+		cr_expect(!c.tls.trust);
 		web_config_fini(&c);
 	}
 	end(&f);
@@ -409,7 +415,8 @@ Test(tls_config, authentication_hands_out_what_tls_needs)
 	    "  min_version: TLS13\n");
 	snprintf(path, sizeof(path), "%s/web.yml", f.dir.path);
 	cr_assert(!auth_new(path, NULL, &a, NULL));
-	cr_expect(auth_has_tls(a) && !auth_exposure(a));
+	cr_assert(auth_has_tls(a));
+	cr_expect(!auth_exposure(a));
 	/*
 	 * Clients need a certificate of the CA, so the server is not open to
 	 * everybody.

@@ -20,7 +20,8 @@ Test(web_config, empty_file_requires_no_authentication)
 	struct err err = { 0 };
 
 	cr_expect(!parse(&c, "", &err), "%s", err.msg);
-	cr_expect(!web_config_has_auth(&c) && !c.tls.cert.len);
+	cr_assert(!web_config_has_auth(&c));
+	cr_expect(!c.tls.cert.len);
 	web_config_fini(&c);
 }
 
@@ -36,8 +37,10 @@ Test(web_config, users_have_all_scopes_unless_they_are_limited)
 		  "%s", err.msg);
 	cr_assert(c.user_count == 2);
 	cr_expect(check_str(c.users[0].name, "ann"));
-	cr_expect(c.users[0].scopes == SCOPE_ALL && !c.users[0].limited);
-	cr_expect(c.users[1].scopes == SCOPE_READ && c.users[1].limited);
+	cr_assert(c.users[0].scopes == SCOPE_ALL);
+	cr_expect(!c.users[0].limited);
+	cr_assert(c.users[1].scopes == SCOPE_READ);
+	cr_expect(c.users[1].limited);
 	cr_expect(web_config_has_auth(&c));
 	web_config_fini(&c);
 }
