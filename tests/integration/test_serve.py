@@ -557,7 +557,7 @@ def import_skips_bad_files_and_dump_lists_all(d):
     for i in range(3):
         with open(os.path.join(folder, f'{base + i}.pb'), 'wb') as f:
             f.write(profile(f'{i}'))
-    os.symlink('/nonexistent', os.path.join(folder, f'{base + 7}.pb'))
+    os.symlink(os.path.join(d, 'nothing'), os.path.join(folder, f'{base + 7}.pb'))
     os.symlink('.', os.path.join(folder, 'loop'))
     with open(os.path.join(folder, 'broken.tar'), 'w') as f:
         f.write('this is no tar')

@@ -14,6 +14,7 @@
 #include "remotewrite/send/queue_shards.h"
 #include "tests/remotewrite/fake_log.h"
 #include "tests/remotewrite/fake_writer.h"
+#include "tests/tempdir.h"
 
 #define FAKE_SHARDS 3
 
@@ -26,6 +27,7 @@ struct fake_queue {
 	struct remote_write_configs configs;
 	struct shard shards[FAKE_SHARDS];
 	pthread_t thread;
+	struct tempdir dir; /* of the cursor */
 };
 
 static void fake_queue_moved(void *ctx UNUSED)
@@ -44,6 +46,7 @@ static void fake_queue_init(struct fake_queue *f, const char *config)
 	char *text = mem_printf("[{url: 'http://x/w', name: c, %s}]", config);
 
 	memset(f, 0, sizeof(*f));
+	f->dir = tempdir_make();
 	fake_log_init(&f->log);
 	f->metrics = metrics_new();
 	f->events.level = LOG_ERROR + 1;
@@ -57,7 +60,7 @@ static void fake_queue_init(struct fake_queue *f, const char *config)
 	q->config = f->configs.v[0];
 	q->o = (struct queue_options){ .log = &f->log.log,
 				       .events = &f->events,
-				       .dir = "/nonexistent",
+				       .dir = f->dir.path,
 				       .moved = fake_queue_moved };
 	q->shown = mem_strdup("http://x/w");
 	q->series = series_cache_new();
@@ -132,6 +135,7 @@ static void fake_queue_fini(struct fake_queue *f)
 	metrics_free(f->metrics);
 	fake_log_fini(&f->log);
 	fake_writer_reset();
+	tempdir_fini(&f->dir);
 }
 
 /* Wait for a condition, for a minute at most. */
