@@ -228,8 +228,8 @@ static int keep_page(struct rest_run *r, struct yaml *page, struct err *err)
 	if (r->memory <= MEMORY_MAX)
 		return 0;
 	return err_set(err, ERR_TOOBIG,
-		       "the answers that are needed together take more than "
-		       "%ld MB of memory",
+		       "the answers for one refresh take more than %ld MB of "
+		       "memory; filter them, or split the entry",
 		       MEMORY_MAX / MIB);
 }
 

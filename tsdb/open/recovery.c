@@ -272,7 +272,7 @@ static void state_keep_unread(const struct tsdb *db)
 	if (trash_rename_aside(db->o.fs, path, ASIDE_UNREAD, &err))
 		log_event(
 			db->o.log, LOG_ERROR,
-			"cannot rename the state file, which the disk cannot read; it will be replaced",
+			"cannot rename the state file, which cannot be read; a new state file will replace it",
 			LOG_FIELDS(log_err(&err)));
 }
 

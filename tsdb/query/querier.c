@@ -56,7 +56,8 @@ static void querier_note_unread(struct querier *q)
 	if (!count)
 		return;
 	(void)err_set(&why, ERR_IO,
-		      "the disk cannot read %zu head blocks or blocks", count);
+		      "%zu blocks or head blocks cannot be read from the disk",
+		      count);
 	querier_note_lost(q, count, &why);
 }
 

@@ -138,7 +138,7 @@ static void wal_unread_report_damage(const struct wal *w, const char *path,
 	metric_add(w->missing, (int64_t)v->missing);
 	log_event(
 		w->o.log, LOG_ERROR,
-		"a WAL segment that was set aside is damaged; profiles in it are lost, of which those at its end are not counted; it is renamed to *" ASIDE_DAMAGED,
+		"a WAL segment that was set aside is damaged, and profiles in it are lost; the number lacks those at its end; the file is renamed to *" ASIDE_DAMAGED,
 		LOG_FIELDS(log_text("path", path),
 			   log_int("profiles", (int64_t)v->missing),
 			   log_int("profiles_found", (int64_t)v->found)));
