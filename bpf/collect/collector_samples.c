@@ -307,7 +307,10 @@ static bool sample_waits(void *ctx, uint32_t pid)
 	return p && p->asked;
 }
 
-/* Ask for what is not known of a sample's process. Whether it is to wait. */
+/*
+ * Ask for those facts of a sample's process that are not known yet. Return
+ * whether the sample must wait for them.
+ */
 static bool sample_asks(struct collector *c, const struct sample_header *h)
 {
 	const struct process *p;

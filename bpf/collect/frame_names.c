@@ -102,7 +102,10 @@ static int window_file_open(const void *opener, const char *path)
 	return fd;
 }
 
-/* Say to whose share the files count that are read from now on. */
+/*
+ * Set the user whose share of the helpers pays for the files that are read from
+ * now on.
+ */
 static void frame_names_set_user(struct frame_names *n, uint32_t user)
 {
 	file_helper_set_user(n->finder.helper, user);

@@ -11,7 +11,9 @@
 #include "base/file_slurp.h"
 
 enum {
-	/* The fields of /proc/PID/stat from after the name to the start. */
+	/*
+	 * Number of fields of /proc/PID/stat behind the name, up to starttime.
+	 */
 	STAT_FIELDS_TO_START = 20,
 };
 

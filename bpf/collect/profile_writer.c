@@ -15,8 +15,8 @@ enum {
 	/* The time between two attempts to hand a profile over. */
 	WRITER_RETRY_MS = 1000,
 	/*
-	 * For how long the profiles of a window that are refused are tried
-	 * again, all together; afterwards, there is one attempt for each.
+	 * The total time for retries of the refused profiles of a window.
+	 * Afterwards, there is one attempt for each of its other profiles.
 	 */
 	WRITER_PATIENCE_MS = 60000,
 	/* Profiles larger than this are not made. */
@@ -26,7 +26,7 @@ enum {
 struct profile_writer {
 	struct profile_writer_options o;
 	struct frame_names names;
-	bool gave_up; /* an attempt failed when the writer was closing */
+	bool gave_up; /* an attempt failed when the writer was hurrying */
 	int64_t patient_until_ns; /* see WRITER_PATIENCE_MS */
 	pthread_t thread;
 	struct mutex mu;
@@ -35,7 +35,7 @@ struct profile_writer {
 	struct sample_window *queue[WRITER_WINDOWS_MAX];
 	size_t count;
 	bool closing;
-	bool hurrying; /* there is one attempt for each profile */
+	bool hurrying; /* the first refused profile ends all attempts */
 	uint64_t written;
 	uint64_t failed;
 };

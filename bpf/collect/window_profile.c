@@ -149,10 +149,10 @@ static uint32_t maker_mapping(struct profile_maker *m, uint32_t file)
 }
 
 /*
- * Make the mapping of the program before all others, whether a sample has a
- * frame in it or not: readers of profiles take the first mapping for the program,
- * and build searches tell by it whether the program was replaced. If its file is
- * not known, the mapping has its name alone.
+ * Add the mapping of the program before all others, even if no sample has a
+ * frame in it. Readers of profiles take the first mapping for the program, and
+ * its build ID shows whether the program was replaced. If the file of the
+ * program is not known, the mapping has only the name of the file.
  */
 static void maker_program(struct profile_maker *m, uint32_t series)
 {

@@ -23,8 +23,8 @@ struct cpu_times {
 };
 
 /*
- * Find the times in the text of /proc/stat. `ticks` is the number of clock ticks
- * in a second. False: the text has no such line.
+ * Parse the line "cpu" of /proc/stat. `ticks` is the number of clock ticks in a
+ * second. Return false if the text does not begin with a valid line "cpu".
  */
 bool cpu_times_parse(struct str text, int64_t ticks, struct cpu_times *out);
 

@@ -215,9 +215,11 @@ static bool table_store_make_room(struct table_store *s, uint32_t count,
 }
 
 /*
- * Take tables from processes, so that there is room later for one that belongs
- * to an owner: idle ones; or some that then find room in smaller pieces; or
- * those of another owner who has more than half of the room.
+ * Take tables from processes, so that there is room later for a table of
+ * `owner` with `count` entries. Idle tables are taken first. If these do not
+ * suffice, and there is enough free room, but in pieces, any tables are taken;
+ * these will fit into the pieces. Otherwise, tables of another owner who has
+ * more than half of the room are taken.
  */
 static void table_store_make_room_later(struct table_store *s, uint32_t count,
 					uint32_t owner, uint64_t now)

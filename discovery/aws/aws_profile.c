@@ -41,8 +41,8 @@ static void profile_set(struct aws_profile *p, struct str key, struct str value)
 }
 
 /*
- * Return whether a line begins the section of a profile: "[name]", or
- * "[<prefix>name]".
+ * Return whether a line begins the section of a profile: "[<prefix>name]", or
+ * "[default]" without the prefix.
  */
 static bool is_section(struct str line, const char *prefix, const char *name)
 {

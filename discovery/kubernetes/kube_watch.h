@@ -35,7 +35,7 @@ enum kube_phase {
 	KUBE_WATCHING
 };
 
-/* From where a list is wanted, see resourceVersion in the source. */
+/* How recent a list must be: resourceVersion in the documentation above. */
 enum kube_freshness {
 	KUBE_CACHED, /* at least as new as `version` */
 	KUBE_FRESH   /* the newest */

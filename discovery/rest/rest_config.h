@@ -25,7 +25,7 @@ struct rest_config {
 	const struct rest_table *table; /* the role; NULL: not set */
 };
 
-/* The rows for the keys that most kinds have. */
+/* Rows of a table of fields, for keys that most REST discoveries have. */
 #define REST_FIELDS                                                        \
 	DISCOVERY_HTTP_FIELDS,                                             \
 	{                                                                  \

@@ -19,8 +19,9 @@ const struct rest_step *rest_step_of(const struct rest_run *r);
 bool rest_page_first(struct rest_run *r, struct rest_request *q);
 
 /*
- * Write the request for the page after this one, whose answer is `root`; its
- * URL stays empty if there is none. ERR_DENIED: the answer leads elsewhere.
+ * Write the request for the next page. `root` is the answer with the current
+ * page. If there is no next page, q->url stays empty. ERR_DENIED: the next page
+ * would be on another server.
  */
 NODISCARD int rest_page_next(struct rest_run *r, const struct yaml_node *root,
 			     struct rest_request *q, struct err *err);

@@ -51,7 +51,10 @@ static struct log_place reader_place(const struct reader *r)
 				   .ms = r->before_ms };
 }
 
-/* Move the position of the queue behind what needs no acknowledgement. */
+/*
+ * Move the position of the queue past samples that need no acknowledgement,
+ * such as dropped ones.
+ */
 static void reader_pass(struct reader *r)
 {
 	mutex_lock(&r->q->mu);

@@ -51,7 +51,7 @@ static bool is_header_text(struct str s)
 	return true;
 }
 
-/* Decode the key headers, a map of names to values. */
+/* Decode the key `headers`: a map of names of headers to their values. */
 static void remote_write_decode_headers(struct yaml *y,
 					const struct yaml_node *n, void *config)
 {

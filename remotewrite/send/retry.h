@@ -3,9 +3,9 @@
  * Decides what becomes of a batch after an attempt to send it, and how long to
  * wait before the next attempt. All functions are pure.
  *
- * Source: Prometheus, storage/remote/client.go and queue_manager.go; but only a
- * response that judges the profiles themselves ends the attempts
- * (docs/decisions.md, 125).
+ * Source: Prometheus, storage/remote/client.go and queue_manager.go; but a batch
+ * is given up only after a response that judges the profiles themselves, or if
+ * a single profile is too large (docs/decisions.md, 125).
  *
  * Threads: any.
  */

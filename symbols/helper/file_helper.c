@@ -39,7 +39,7 @@ struct file_helper {
 	char *const *argv;
 	pid_t pid; /* 0: it does not run */
 	int socket;
-	uint32_t user; /* whose files are read; 0: root's, or nobody's */
+	uint32_t user; /* the user whose files are read; 0: root, or not set */
 	struct helper_left left[HELPER_LEFT_MAX];
 	unsigned left_count;
 };

@@ -98,8 +98,9 @@ NODISCARD int file_helper_call_open(struct file_helper *h, uint32_t operation,
 				    int *fd_out, struct err *err);
 
 /*
- * Whether the last call failed by the helper, and not by an answer that says
- * what is wrong with the file: it did not start, ended, or took too long.
+ * Whether the last call failed because of the helper, which did not start,
+ * ended or took too long. False if the helper answered that something is wrong
+ * with the file.
  */
 bool file_helper_failed(const struct file_helper *h);
 

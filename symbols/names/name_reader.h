@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the questions for names that the file helper is asked.
+ * Parses the requests for symbol names that the file helper receives.
  *
  * Threads: any.
  */

@@ -132,7 +132,10 @@ struct symbol_file {
 	struct file_helper *opener;
 };
 
-/* For struct name_file: the file at the mapping's path, or one beside it. */
+/*
+ * The callback `open` of struct name_file: open `path`, or the mapped file if
+ * `path` is NULL.
+ */
 static int symbol_file_open(const void *file, const char *path)
 {
 	const struct symbol_file *f = file;
@@ -184,7 +187,10 @@ static int symbolizer_run(struct symbolizer *s, const struct symbol_query *q,
 	struct bytes parts[2];
 	int rc = 0;
 
-	/* A build ID at another path may be in a file of somebody else. */
+	/*
+	 * The key has the path, too: a file at another path with the same build
+	 * ID may belong to another user, who must not decide our names.
+	 */
 	parts[0] = f.build_id;
 	parts[1] = bytes_of(q->path);
 	f.id = name_cache_file_of(parts, ARRAY_SIZE(parts));
