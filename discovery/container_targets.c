@@ -38,7 +38,10 @@ static void labels_take(struct container_labels *l,
 	}
 }
 
-/* Return the part of a text after its last slash: "containerd://<ID>". */
+/*
+ * Return the part of a text after its last slash: the ID in
+ * "containerd://<ID>".
+ */
 static struct str after_slash(struct str text)
 {
 	const char *slash = memrchr(text.ptr, '/', text.len);
@@ -49,7 +52,9 @@ static struct str after_slash(struct str text)
 	return (struct str){ slash, (size_t)(text.ptr + text.len - slash) };
 }
 
-/* Return the ID of a container; empty: there is none. */
+/*
+ * Return the ID of the container that the labels name; empty: they name none.
+ */
 static struct str labels_id(const struct container_labels *l)
 {
 	const char *wanted;
@@ -63,7 +68,7 @@ static struct str labels_id(const struct container_labels *l)
 	return str_of("");
 }
 
-/* Visit one target; `l` is memory for its labels. */
+/* Call fn() for a target with a container ID; `l` is memory for its labels. */
 static bool visit_target(struct container_labels *l,
 			 const struct target_group *g, size_t target,
 			 container_fn fn, void *ctx)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Containers among targets: their IDs, and the labels that name them.
+ * Finds the containers among targets: their IDs, and the labels that describe
+ * them.
  *
  * Ownership: everything is borrowed from the targets, for one call.
  * Threads: any.
@@ -15,8 +16,8 @@ typedef bool (*container_fn)(void *ctx, struct str id,
 			     const struct label *labels, size_t count);
 
 /*
- * Call fn() for each target that has the ID of a container. The labels are
- * those of the target that begin with "__meta_", without those of a port: a
+ * Call fn() for each target that has a container ID. fn() gets the labels of
+ * the target that begin with "__meta_", except those of a port, because a
  * container can have a target for each of its ports.
  */
 void container_targets_visit(const struct target_groups_list *list,

@@ -27,8 +27,7 @@ static const struct provider_kind *find_kind(struct str key)
 }
 
 /*
- * Report a service discovery that does not exist, or that Prometheus has and
- * everprof does not.
+ * Report a service discovery that does not exist, or that only Prometheus has.
  */
 static void tell_unknown(struct yaml *y, const struct yaml_node *key)
 {
@@ -38,7 +37,7 @@ static void tell_unknown(struct yaml *y, const struct yaml_node *key)
 		STR_ARG(key->text));
 }
 
-/* Decode the entries of a kind, and append them. */
+/* Decode the entries of a kind, and append them to `out`. */
 static void decode_entries(struct yaml *y, const struct yaml_node *key,
 			   const struct provider_kind *kind,
 			   const struct yaml_node *value,
@@ -62,7 +61,7 @@ static void decode_entries(struct yaml *y, const struct yaml_node *key,
 			discovery_entry_decode(y, value->items[i], kind);
 }
 
-/* Report a kind that cannot be in a scrape job. Returns whether it can. */
+/* Return whether a kind exists and can be in a scrape job. Report it if not. */
 static bool check_for_targets(struct yaml *y, const struct yaml_node *key,
 			      const struct provider_kind *kind)
 {
@@ -75,7 +74,7 @@ static bool check_for_targets(struct yaml *y, const struct yaml_node *key,
 	return kind && !kind->only_containers;
 }
 
-/* Report a kind that cannot name containers. Returns whether it can. */
+/* Return whether a kind exists and can name containers. Report it if not. */
 static bool check_for_containers(struct yaml *y, const struct yaml_node *key,
 				 const struct provider_kind *kind)
 {
@@ -88,7 +87,10 @@ static bool check_for_containers(struct yaml *y, const struct yaml_node *key,
 	return false;
 }
 
-/* Decode a key whose kind must pass a check; false: it is no such key. */
+/*
+ * Decode a key that ends in _sd_configs, if check() accepts its kind. Returns
+ * false if the key has another end.
+ */
 static bool decode_key(struct yaml *y, const struct yaml_node *key,
 		       const struct yaml_node *value,
 		       bool (*check)(struct yaml *y,
@@ -146,7 +148,7 @@ struct entry_examined {
 	void *ctx;
 };
 
-/* Pass a mistake on, with the place of the entry. */
+/* Pass a mistake on, and add the place of the entry to its text. */
 static void entry_tell(void *ctx, const char *text)
 {
 	const struct entry_examined *e = ctx;

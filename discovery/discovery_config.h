@@ -29,16 +29,16 @@ bool discovery_configs_decode(struct yaml *y, const struct yaml_node *key,
 			      struct discovery_configs *out);
 
 /*
- * Decode such a key, as discovery_configs_decode() does, where discoveries
- * serve to name containers: other kinds are errors.
+ * Decode a key as discovery_configs_decode() does, but for discoveries that
+ * name containers: kinds that cannot do this are errors.
  */
 bool discovery_containers_decode(struct yaml *y, const struct yaml_node *key,
 				 const struct yaml_node *value,
 				 struct discovery_configs *out);
 
 /*
- * Return the name of the label with the ID of a container, for kind number `i`
- * that has one; NULL: there are fewer.
+ * Return the name of the label that holds the ID of a container, for number `i`
+ * of the kinds that have such a label; NULL: there are no more kinds.
  */
 const char *discovery_container_label(size_t i);
 

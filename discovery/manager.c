@@ -103,7 +103,7 @@ static bool has_news(const struct job *j)
 	return j->untold;
 }
 
-/* Report a job: passes the groups of all of its discoveries to update(). */
+/* Report a job: pass the groups of all of its discoveries to update(). */
 static void manager_log(struct discovery *d, struct job *j)
 {
 	struct target_groups_list all = { 0 };
@@ -339,7 +339,7 @@ void discovery_apply(struct discovery *d, const struct discovery_job *jobs,
 	http_wake(d->client);
 }
 
-/* Pass the state of a provider, as an entry of a job, to fn(). */
+/* Pass the state of a provider, which serves an entry of a job, to fn(). */
 static void visit_provider(const struct job *j, const struct provider *p,
 			   void (*fn)(void *ctx,
 				      const struct discovery_status *s),

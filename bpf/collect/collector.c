@@ -16,8 +16,9 @@ enum {
 	/* How often samples are read, if nothing else happens. */
 	TURN_MS = 200,
 	/*
-	 * The statistics are updated once a second, because each counter costs
-	 * a system call; names of containers are taken over as often.
+	 * The statistics are updated once a second, because reading each
+	 * counter costs a system call. New names of containers are taken over
+	 * at the same rate.
 	 */
 	COUNT_MS = 1000,
 	/* Reports of processes that come within this time are read together. */
@@ -30,19 +31,31 @@ enum {
 	START_RETRY_MS = 10000,
 	/* All processes are read again, after a loss of reports, this often. */
 	RESCAN_MS = 10000,
-	/* The facts that are still to be read when the collector stops. */
+	/*
+	 * When the collector stops, it waits this long for the facts that are
+	 * still to be read.
+	 */
 	STOP_SCANS_MS = 1000,
 	/* Warnings about the same lasting condition come this often. */
 	WARN_MS = 60000,
-	/* The descriptors of the collector itself: to stop, files, processes. */
+	/*
+	 * Descriptors that are polled besides the reports: stop_fd, and those
+	 * of the two queues.
+	 */
 	WAITS_OWN = 3,
-	/* Samples and reports after which the priority is measured again. */
+	/*
+	 * The priority is measured again after this number of samples and
+	 * reports.
+	 */
 	MEASURE_STEPS = 256,
-	/* There is room for this number of sampled waits a second on each CPU. */
+	/*
+	 * The ring buffer is sized for this number of sampled waits a second on
+	 * each CPU.
+	 */
 	SWITCHES_HZ = 1000,
 };
 
-/* The numbers that users have beside their own. */
+/* Lists the subordinate user IDs that users have (subuid(5)). */
 #define USER_RANGES "/etc/subuid"
 
 int collector_help(void)
@@ -70,7 +83,10 @@ static void collector_unpublish(void *ctx, uint32_t pid)
 	sampler_process_remove(c->sampler, pid);
 }
 
-/* Let the queue read the next file, if it is idle. Whether it reads one. */
+/*
+ * Let the queue read the next file, if it is idle. Return whether it is reading
+ * one.
+ */
 static bool collector_reads_file(struct collector *c, uint64_t now)
 {
 	const struct mapped_file *f;
@@ -88,9 +104,9 @@ static bool collector_reads_file(struct collector *c, uint64_t now)
 }
 
 /*
- * Take over what the queue has read, and let it read the next file. Processes
- * are published from time to time with what was learned, also while one file
- * takes long; at once if the kernel must not read a table any more.
+ * Take over what the queue has read, and let it read the next file. Have
+ * processes published with what was learned, from time to time, even while one
+ * file takes long. Do so at once if the kernel must not read a table any more.
  */
 static void collector_read_files(struct collector *c, uint64_t now)
 {
@@ -128,14 +144,20 @@ static void collector_scan(struct collector *c)
 		scan_queue_add_all(c->scans);
 }
 
-/* One turn may last for seconds: so the priority is measured within it, too. */
+/*
+ * Measure the priority. This is also done within a turn, which may last for
+ * seconds.
+ */
 static void collector_measure(struct collector *c)
 {
 	collector_priority_update(&c->priority,
 				  (uint64_t)clock_mono_ns() / 1000000);
 }
 
-/* Not at each sample: asking the clock takes longer than many of them. */
+/*
+ * Measure the priority, but not at each sample: reading the clock takes longer
+ * than many samples do.
+ */
 static void collector_step(struct collector *c)
 {
 	if (++c->steps % MEASURE_STEPS == 0)
@@ -212,7 +234,10 @@ static void collector_report(void *ctx, const struct side_band_record *r)
 		c->stats.reports_lost += (int64_t)r->lost;
 		c->rescan = true;
 	}
-	/* Samples that are held are of the program before. */
+	/*
+	 * The held samples belong to the program that ran before: take them
+	 * now.
+	 */
 	if (r->kind == SIDE_BAND_EXEC &&
 	    process_table_answer(&c->processes, r->pid, r->time))
 		collector_take_held(c, c->now);
@@ -226,8 +251,8 @@ static void collector_read(struct collector *c)
 	struct err err;
 
 	/*
-	 * Samples are read first: all reports of earlier events are then
-	 * available.
+	 * Read the samples first: the reports of all events before these
+	 * samples are then available.
 	 */
 	if (sampler_drain(c->sampler, collector_receive, c, &err))
 		log_event(c->o.log, LOG_ERROR, "eBPF: samples cannot be read",
@@ -266,8 +291,9 @@ static void collector_warn_of_room(struct collector *c)
 }
 
 /*
- * Copy what sampling has cost in the kernel into the statistics. It is asked for
- * at the end only, because asking costs more than the rest of a quiet turn.
+ * Copy what sampling has cost in the kernel into the statistics. The cost is
+ * read at the end only, because reading it costs more than the rest of a quiet
+ * turn.
  */
 static void collector_count_cost(struct collector *c)
 {
@@ -319,8 +345,8 @@ void collector_stats_of(struct collector *c, struct collector_stats *out)
 }
 
 /*
- * Begin to take samples, once the files of the processes that were there are
- * read: before, many stacks would end early.
+ * Begin to take samples once the files of the processes that already ran have
+ * been read. Before that, many stacks would end early.
  */
 static void collector_begin_samples(struct collector *c)
 {
@@ -377,7 +403,10 @@ static void collector_wait_for(struct collector *c, int fd)
 	*vec_add(&c->waits) = (struct pollfd){ .fd = fd, .events = POLLIN };
 }
 
-/* List what the collector waits for: WAITS_OWN descriptors, and the reports. */
+/*
+ * List the descriptors that the collector polls: WAITS_OWN of its own, then
+ * those of the reports.
+ */
 static void collector_list_waits(struct collector *c)
 {
 	size_t count;
@@ -391,9 +420,10 @@ static void collector_list_waits(struct collector *c)
 }
 
 /*
- * Wait until something happens. False: the collector stops. On a busy machine,
- * there are reports after each GATHER_MS: then there is one system call a turn.
- * On a quiet one, where nothing has happened for a turn, nothing is gathered.
+ * Wait until something happens. Return false if the collector is to stop. On a
+ * busy machine, reports arrive within GATHER_MS, so a turn needs one system
+ * call. On a quiet machine, where nothing has happened for a turn, do not spend
+ * GATHER_MS on gathering reports.
  */
 static bool collector_wait(struct collector *c)
 {
@@ -435,7 +465,7 @@ static void *collector_run(void *collector)
 	return NULL;
 }
 
-/* Room for the samples of two turns, of all CPUs. */
+/* Return a ring buffer size for the samples of two turns, of all CPUs. */
 static uint32_t collector_ring(unsigned hz)
 {
 	uint64_t cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
@@ -465,7 +495,7 @@ static int collector_open(struct collector *c, struct err *err)
 	return rc;
 }
 
-/* Begin with no process, and read those that are there. */
+/* Begin with an empty process table, and ask for the processes that run. */
 static void collector_begin(struct collector *c)
 {
 	const struct process_publisher publisher = {
@@ -496,7 +526,11 @@ static void collector_begin(struct collector *c)
 		.process_argv = c->o.process_argv,
 		.debug_dir = c->o.debug_dir,
 		.ranges = &c->ranges,
-		/* A recording waits for its names; other windows follow. */
+		/*
+		 * A recording is one window, whose names may take any time.
+		 * Other windows follow each other, so names may take one
+		 * interval.
+		 */
 		.names_ms = c->o.interval_ms == INT64_MAX ? 0 :
 							    c->o.interval_ms,
 		.log = c->o.log,

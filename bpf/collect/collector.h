@@ -27,16 +27,18 @@ enum {
 	COLLECTOR_HZ = 19,
 	COLLECTOR_HZ_MAX = 999,
 	COLLECTOR_INTERVAL_MS = 10000,
-	/* Largest number of waits of threads of which one is sampled. */
+	/* Largest value of `off_cpu` (struct collector_options). */
 	COLLECTOR_OFF_CPU_MAX = 1000000,
-	/* Size of the samples that are not handed over, in bytes. */
+	/*
+	 * The usual memory for samples that are not handed over yet, in bytes.
+	 */
 	COLLECTOR_MEMORY = 8 << 20,
 };
 
 /* Options of a collector. Texts, rules and labels are borrowed. */
 struct collector_options {
 	unsigned hz; /* CPU samples a second; 0: none */
-	/* One of this number of waits of threads is sampled; 0: none. */
+	/* One in this many waits of threads is sampled; 0: none. */
 	unsigned off_cpu;
 	int64_t interval_ms; /* INT64_MAX: one profile, when it stops */
 	size_t memory;       /* bytes for samples that are not handed over */
@@ -58,7 +60,7 @@ struct collector_options {
 	/* Directory with debug files by build ID; NULL or empty: none. */
 	const char *debug_dir;
 	const struct log *log; /* may be NULL */
-	bool measure;          /* fill in the costs of the statistics */
+	bool measure;          /* fill in `runs`, `run_ns` and `map_bytes` */
 	profile_sink *sink;
 	void *ctx;
 };
@@ -67,8 +69,8 @@ struct collector_options {
 struct collector_stats {
 	int64_t sampling; /* 1: samples are taken; 0: not yet */
 	/*
-	 * Why no samples can be taken, although it is time; code 0: nothing is
-	 * wrong. It is tried again from time to time.
+	 * Why sampling could not begin when it was due; code 0: nothing is
+	 * wrong. The collector tries again from time to time.
 	 */
 	struct err failure;
 	int64_t ends
@@ -77,11 +79,10 @@ struct collector_stats {
 	int64_t ring_full;     /* samples lost: the ring buffer was full */
 	int64_t memory_full;   /* samples lost: the interval has too many */
 	int64_t groups_full;   /* samples lost: there are too many series */
-	int64_t off_cpu;       /* sampled waits of threads that have ended */
+	int64_t off_cpu;       /* sampled waits that have ended */
 	/*
-	 * CPU time of the intervals that have ended, in ns: by the samples,
-	 * stored or not; by the kernel's account; and what a hypervisor has
-	 * taken of it.
+	 * CPU time in the intervals that have ended, in ns: counted by samples,
+	 * stored or not; counted by the kernel; and taken by a hypervisor.
 	 */
 	int64_t sampled_ns;
 	int64_t busy_ns;
@@ -99,7 +100,10 @@ struct collector_stats {
 	int64_t processes_evicted;    /* forgotten until their next sample */
 	int64_t files_refused;        /* there are too many */
 	int64_t publications_refused; /* no room for the mappings */
-	/* Costs of the program in the kernel, at the end, if they are measured. */
+	/*
+	 * Costs of the program for CPU samples and of all maps, set at the end
+	 * if `measure` is set.
+	 */
 	int64_t runs;
 	int64_t run_ns;
 	int64_t map_bytes;
@@ -108,10 +112,10 @@ struct collector_stats {
 struct collector;
 
 /*
- * Start to collect. Samples are taken a moment later, when the programs that
- * run have been read; see collector_stats. ERR_UNSUPPORTED: the kernel is too
- * old or must not be sampled, or everprof was built without eBPF; ERR_DENIED: a
- * capability is missing; the message says which.
+ * Start to collect. Samples are taken a moment later, once the files of the
+ * running programs have been read; see collector_stats. ERR_UNSUPPORTED: the
+ * kernel is too old or must not be sampled, or everprof was built without eBPF;
+ * ERR_DENIED: a capability is missing; the message says which.
  */
 NODISCARD int collector_start(const struct collector_options *o,
 			      struct collector **out, struct err *err);

@@ -6,9 +6,12 @@
 #include "base/clock.h"
 
 enum {
-	/* The CPU time is measured over so much time. */
+	/* The CPU time is measured over at least this time. */
 	MEASURE_MS = 200,
-	/* The priority is normal after times with more than this of a CPU. */
+	/*
+	 * A thread that used more than this percentage of a CPU gets normal
+	 * priority.
+	 */
 	PERCENT_MAX = 10,
 };
 

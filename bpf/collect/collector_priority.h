@@ -24,8 +24,9 @@ struct collector_priority {
 };
 
 /*
- * Decide whether a thread should have real-time priority, by what it has used
- * up to now, of all its life. Returns whether that has changed.
+ * Decide whether a thread should have real-time priority. `cpu_ns` is the CPU
+ * time that the thread has used in its whole life. Return whether the decision
+ * has changed.
  */
 bool collector_priority_decide(struct collector_priority *p, uint64_t now_ms,
 			       int64_t cpu_ns);

@@ -43,9 +43,9 @@ struct collector {
 	struct collector_options o;
 	pthread_t thread;
 	struct collector_priority priority;
-	unsigned steps; /* samples and reports that were taken, to measure it */
+	unsigned steps; /* samples and reports up to now; see MEASURE_STEPS */
 	int stop_fd;    /* eventfd: readable when the collector is to stop */
-	VEC(struct pollfd) waits; /* for what it waits; `stop_fd` in front */
+	VEC(struct pollfd) waits; /* what it polls; `stop_fd` comes first */
 	struct sampler *sampler;
 	struct side_band *side_band;
 	struct elf_queue *queue;
@@ -60,8 +60,9 @@ struct collector {
 	struct held_samples held;
 	struct waiting_threads waiting;
 	/*
-	 * The window of the samples from window_at on, in monotonic ns, and the
-	 * one before, until all its samples are there; NULL: it was handed over.
+	 * `window` has the samples from window_at (in monotonic ns) on.
+	 * `closing` is the window before it, until all its samples are there;
+	 * NULL: it was handed over.
 	 */
 	struct sample_window *window;
 	struct sample_window *closing;
@@ -72,7 +73,10 @@ struct collector {
 	uint64_t ended_ns; /* … since this monotonic time */
 	uint64_t counts[SAMPLER_COUNTERS]; /* of the kernel, when last asked */
 	uint64_t now;                      /* of this turn, in monotonic ms */
-	/* Files that were read, or whose tables are gone; not yet published. */
+	/*
+	 * Files that were read, or whose tables are gone. Their processes were
+	 * not published again yet.
+	 */
 	struct file_numbers learned;
 	uint64_t learned_at;
 	bool rescan;           /* reports were lost */
@@ -88,7 +92,8 @@ struct collector {
 	struct collector_warning warned_of_tables;
 	struct collector_warning warned_of_files;
 	uint64_t settle_until; /* when sampling begins at the latest */
-	uint64_t start_after;  /* sampling failed to begin until this time */
+	/* sampling failed to begin; retry after this time */
+	uint64_t start_after;
 	VEC(struct window_frame) frames; /* of the sample that is taken */
 	struct labels *node;  /* of all profiles; NULL: no heartbeats */
 	int64_t seen_dropped; /* samples of processes that rules dropped */

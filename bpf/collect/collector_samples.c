@@ -9,7 +9,7 @@
 #include "bpf/collect/collector_window.h"
 #include "bpf/process/cgroup_path.h"
 
-/* The program of threads of the kernel. */
+/* The program name in the series of kernel threads. */
 #define KERNEL_EXE "[kernel]"
 
 enum {
@@ -23,7 +23,7 @@ enum {
 _Static_assert((int)PROCESS_ASKED_MS == (int)HELD_SAMPLES_MS,
 	       "samples wait so long");
 
-/* Whether the name of a file, as series have it, is that of the kernel. */
+/* Whether a program has the name that series give to the kernel. */
 static bool sample_is_named_kernel(struct str exe)
 {
 	return str_is(process_exe_name(exe), KERNEL_EXE);
@@ -39,7 +39,9 @@ static bool sample_needs_scan(const struct process *p,
 	       h->end == SAMPLE_NO_MAPPING;
 }
 
-/* Arguments end with NUL; a text has blanks between them. */
+/*
+ * Convert arguments that end with NUL each to a text with blanks between them.
+ */
 static struct str cmdline_text(struct str arguments, struct buf *out)
 {
 	buf_add(out, arguments.ptr, arguments.len);
@@ -51,8 +53,8 @@ static struct str cmdline_text(struct str arguments, struct buf *out)
 }
 
 /*
- * Find the group of a process by what was read of it. Nothing was read, if it
- * has ended before: `comm` is the name of the thread in a sample then.
+ * Find the group of a process by what was read about it. If the process ended
+ * before anything was read, `comm` is the name of the thread in a sample.
  */
 static uint32_t sample_find_group(struct collector *c, const struct process *p,
 				  const struct process_text *text, uint32_t pid,
@@ -77,7 +79,7 @@ static uint32_t sample_find_group(struct collector *c, const struct process *p,
 	}
 	if (!f.exe.len)
 		f.exe = comm;
-	/* A program of that name is not the kernel. */
+	/* A program whose file has that name is not the kernel. */
 	if (is_kernel)
 		f.exe = str_of(KERNEL_EXE);
 	else if (sample_is_named_kernel(f.exe))
@@ -134,7 +136,10 @@ static struct labels *sample_labels(struct collector *c,
 	return *full ? NULL : process_groups_labels(&c->groups, group);
 }
 
-/* The number in a window of a process with code that it has compiled. */
+/*
+ * Return the number of a process with compiled code in a window. Ask for its
+ * facts if it is new there.
+ */
 static uint32_t sample_compiler(struct collector *c, struct sample_window *w,
 				const struct process *p,
 				const struct sample_header *h)
@@ -181,7 +186,10 @@ static enum sample_end sample_end_of(const struct process *p,
 {
 	if (h->end == SAMPLE_COMPLETE || h->end == SAMPLE_KERNEL)
 		return h->end;
-	/* If the program began after the sample, the difference is huge. */
+	/*
+	 * If the program began after the sample, the unsigned difference is
+	 * huge.
+	 */
 	if (p && p->began_ns && h->time - p->began_ns < STARTING_NS)
 		return SAMPLE_STARTING;
 	return h->end < SAMPLE_ENDS ? h->end : SAMPLE_NO_PROCESS;
@@ -219,7 +227,10 @@ static size_t samples_kept(const struct collector *c)
 	       (c->closing ? sample_window_memory(c->closing) : 0);
 }
 
-/* Whether there is room for a sample, after giving windows away. */
+/*
+ * Whether there is room for a sample. If there is none, make room by handing
+ * windows over.
+ */
 static bool sample_has_room(struct collector *c)
 {
 	bool has_room = samples_kept(c) < c->o.memory;
@@ -231,8 +242,9 @@ static bool sample_has_room(struct collector *c)
 }
 
 /*
- * Whether the program of a process is that of its series. A series of many
- * programs has that of the process which the collector was asked for.
+ * Whether the program of a process counts as the program of its series. If all
+ * samples have the same labels, only the process that the collector was asked
+ * for counts.
  */
 static bool sample_tells_program(const struct collector *c, uint32_t pid)
 {
@@ -340,21 +352,27 @@ static void sample_lose(struct collector *c, enum window_kind kind,
 static void sample_take_now(struct collector *c, const struct sample_record *r,
 			    const struct window_input *in)
 {
-	/* Giving the window away may forget the process. */
+	/*
+	 * Make room before sample_add() looks up the process, which this may
+	 * remove.
+	 */
 	if (sample_has_room(c))
 		(void)sample_add(c, r, *in);
 	else
 		sample_lose(c, in->kind, in->time);
 }
 
-/* The number to whose share the user of a process counts. */
+/* Return the user to whose share a process counts (user_ranges_share()). */
 static uint32_t sample_share(struct collector *c, uint32_t pid)
 {
 	return user_ranges_share(&c->ranges,
 				 process_table_uid(&c->processes, pid));
 }
 
-/* Take a sample, or hold it until what is not known of its process was read. */
+/*
+ * Take a sample, or hold it until the missing facts about its process have been
+ * read.
+ */
 static void sample_take(struct collector *c, const struct sample_record *r,
 			const struct window_input *in)
 {
@@ -375,7 +393,7 @@ void collector_take_held(struct collector *c, uint64_t now)
 	}
 }
 
-/* The part of a wait, until a time, that is not in a window yet. */
+/* Return the part of a wait, up to a time, that no window has yet. */
 static uint64_t wait_rest(const struct sample_header *h, uint64_t until)
 {
 	uint64_t from = h->since > h->time ? h->since : h->time;
@@ -383,7 +401,10 @@ static uint64_t wait_rest(const struct sample_header *h, uint64_t until)
 	return until > from ? until - from : 0;
 }
 
-/* Add the part of a wait until a time, which goes on, to the window of then. */
+/*
+ * A wait goes on: add its part up to a time to the window of that time. False:
+ * see sample_add().
+ */
 static bool sample_add_part(struct collector *c, struct sample_record *r,
 			    uint64_t until)
 {
@@ -401,14 +422,14 @@ static bool sample_add_part(struct collector *c, struct sample_record *r,
 	return true;
 }
 
-/* A thread runs again: add where it has waited, and for how long. */
+/* A thread runs again: add where and for how long it has waited. */
 static void sample_take_wait(struct collector *c, const struct sample_header *h)
 {
 	struct sample_record *r;
 
 	/*
-	 * Make room first: a window that is handed over gets its part of the
-	 * wait.
+	 * Make room while the wait is still listed: a window that is handed
+	 * over then gets its part of the wait.
 	 */
 	(void)sample_has_room(c);
 	r = waiting_threads_take(&c->waiting, h->tid, h->since);
@@ -431,15 +452,15 @@ static void sample_take_wait(struct collector *c, const struct sample_header *h)
 }
 
 /*
- * Whether a thread exists. That it ended is not always reported, because the
- * ring buffer may have been full.
+ * Whether a thread exists. The end of a thread is not always reported, because
+ * the ring buffer may have been full.
  */
 static bool thread_exists(const struct sample_header *h)
 {
 	return !syscall(SYS_tgkill, h->pid, h->tid, 0) || errno != ESRCH;
 }
 
-/* Until when the time of waiting threads is added. */
+/* Context of sample_add_wait(): the time up to which waits are added. */
 struct waits_end {
 	struct collector *c;
 	uint64_t until;

@@ -15,23 +15,24 @@ struct collector;
 struct sample_record;
 
 /*
- * Add a sample to the window of the collector, or count why it is not wanted.
- * The processes have what was mapped when it was taken.
+ * Take a sample: add it to a window, hold it, or count it as lost; ignore it if
+ * its process is not of interest. The process table must have what was mapped
+ * when the sample was taken.
  */
 void collector_take(struct collector *c, const struct sample_record *r);
 
-/* Take over what was read of a process, but not of SCAN_JIT. */
+/* Take over the result of a scan of a process, of any kind but SCAN_JIT. */
 void collector_learn(struct collector *c, const struct scan_result *r);
 
 /*
- * Take the samples that waited for what was read, and those that have waited
+ * Take the held samples whose facts have been read, and those that have waited
  * long enough.
  */
 void collector_take_held(struct collector *c, uint64_t now);
 
 /*
- * Add the time that threads have waited until a time to its window; what they
- * wait from then on is in the next one.
+ * Add the time for which threads have waited up to a time to the window of that
+ * time. What they wait from then on belongs to the next window.
  */
 void collector_add_waits(struct collector *c, uint64_t until);
 

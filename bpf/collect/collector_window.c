@@ -10,7 +10,7 @@
 #include "bpf/kernel/cpu_times.h"
 
 enum {
-	/* How often it is asked whether the writer has room, at the end. */
+	/* At the end, how often to check whether the writer has room. */
 	WINDOW_WAIT_MS = 10,
 };
 
@@ -75,7 +75,10 @@ static struct kernel_account collector_account(struct collector *c)
 	return a;
 }
 
-/* Begin a window at a time of the monotonic clock, which has just been. */
+/*
+ * Begin a window at a time of the monotonic clock that has just passed. `then`
+ * has the kernel's counters of that time.
+ */
 static void collector_open_window(struct collector *c, int64_t at_ns,
 				  const struct kernel_account *then)
 {
@@ -97,7 +100,10 @@ void collector_window_begin(struct collector *c)
 	collector_open_window(c, clock_mono_ns(), &now);
 }
 
-/* Count CPU time, by the samples of a window and by the kernel. */
+/*
+ * Add the CPU time of a window, by its samples and by the kernel, to the
+ * statistics.
+ */
 static void collector_compare(struct collector *c,
 			      const struct sample_window *w)
 {
@@ -115,9 +121,9 @@ static void collector_compare(struct collector *c,
 }
 
 /*
- * End the window at a time of the monotonic clock, when the kernel had counted
- * `now`. Its duration is by the monotonic clock, in whole milliseconds, which take 4
- * bytes less in each profile than nanoseconds do.
+ * End the window at a time of the monotonic clock. `now` is what the kernel had
+ * counted then. The duration is measured by the monotonic clock, in whole
+ * milliseconds, which take 4 bytes less in each profile than nanoseconds do.
  */
 static void collector_end_window(struct collector *c, int64_t at_ns,
 				 const struct kernel_account *now)
@@ -137,8 +143,8 @@ static void collector_end_window(struct collector *c, int64_t at_ns,
 		int64_t lost = now->lost[kind] - before->lost[kind];
 
 		/*
-		 * The two counters of the kernel were not read at the same
-		 * moment.
+		 * The difference may be negative: the two counters behind
+		 * `lost` were not read at the same moment.
 		 */
 		a->lost[kind] += lost > 0 ? lost : 0;
 	}
@@ -161,9 +167,10 @@ struct sample_window *collector_window_of(struct collector *c, uint64_t time)
 }
 
 /*
- * Begin the next window at a time after which no sample was taken yet. The one
- * before is handed over when it has the other samples from before it, too. What
- * the kernel has counted is of this moment, which may be a little later.
+ * Begin the next window at `at_ns`; no sample after that time was taken yet.
+ * The window before is handed over when it also has the other samples from
+ * before that time. The kernel's counters are read now, which may be a little
+ * later than `at_ns`.
  */
 static void collector_next_window(struct collector *c, int64_t at_ns)
 {
@@ -179,11 +186,17 @@ static void collector_give_closing(struct collector *c)
 {
 	uint64_t end = (uint64_t)c->window_at;
 
-	/* Which threads have resumed after c->seen_ns is not known yet. */
+	/*
+	 * Add waits only up to c->seen_ns: which threads have resumed later is
+	 * not known yet.
+	 */
 	collector_add_waits(c, c->seen_ns < end ? c->seen_ns : end);
 	collector_give(c, c->closing);
 	c->closing = NULL;
-	/* A window refers to files by their numbers, and the sweep frees numbers. */
+	/*
+	 * Sweep only now: the window referred to files by their numbers, which
+	 * the sweep may free.
+	 */
 	collector_sweep(c);
 }
 
@@ -198,8 +211,9 @@ static bool collector_is_complete(const struct collector *c)
 bool collector_window_make_room(struct collector *c)
 {
 	/*
-	 * Profiles have times in milliseconds, which must not be the same, and
-	 * two of them may be rounded in opposite directions.
+	 * A window must last at least 2 ms: the times of two profiles must
+	 * differ in milliseconds, and the two may be rounded in opposite
+	 * directions.
 	 */
 	int64_t least_ns = c->window_at + 2000000;
 	int64_t seen_ns = (int64_t)c->seen_ns;

@@ -19,7 +19,10 @@ struct sample_window;
 /* Ask the kernel for its counters. */
 void collector_window_count(struct collector *c);
 
-/* Begin the first window, or one from which on samples are taken. */
+/*
+ * Begin a new window without samples, at the start and when sampling begins.
+ * Discard earlier windows.
+ */
 void collector_window_begin(struct collector *c);
 
 /* End the window when it is time, and hand it over when it is complete. */
@@ -30,14 +33,18 @@ struct sample_window *collector_window_of(struct collector *c, uint64_t time);
 
 /*
  * Hand the oldest window over at once, although samples of its time may be
- * missing, which then belong to the next one. False: the writer has no room.
+ * missing, which then belong to the next one. False: the writer has no room, or
+ * only the last window is left.
  */
 bool collector_window_make_room(struct collector *c);
 
-/* No further samples are taken: those of the last window are to be read. */
+/*
+ * End the last window: no further samples are taken, but those of this window
+ * are still to be read.
+ */
 void collector_window_end(struct collector *c);
 
-/* Hand over what there is, at the end. The writer may be busy for a while. */
+/* Hand over all windows, at the end. Wait until the writer has room. */
 void collector_window_give_all(struct collector *c);
 
 #endif

@@ -17,7 +17,10 @@ enum elf_queue_state {
 struct elf_queue {
 	struct reading_thread t;
 	struct elf_helpers helpers;
-	/* Guarded by t.mu; in the state ASKED, the thread reads the question. */
+	/*
+	 * Guarded by t.mu. In the state ASKED, the thread uses the members
+	 * below without the lock.
+	 */
 	enum elf_queue_state state;
 	uint32_t pid;
 	uint32_t uid;
@@ -43,7 +46,7 @@ static void elf_queue_read(struct elf_queue *q)
 				 &r->answer, &r->read, NULL);
 }
 
-/* Wait for a question. False: the queue is closed. */
+/* Wait for a file to read. False: the queue is closed. */
 static bool elf_queue_wait(struct elf_queue *q)
 {
 	bool asked;
@@ -65,8 +68,8 @@ static void *elf_queue_run(void *queue)
 		mutex_lock(&q->t.mu);
 		q->state = ELF_QUEUE_DONE;
 		/*
-		 * Written under the lock: a result that was taken before would
-		 * leave the descriptor readable for ever.
+		 * Write under the lock: otherwise, the result could be taken
+		 * first, and the descriptor would stay readable for ever.
 		 */
 		eventfd_write(q->t.fd, 1);
 		mutex_unlock(&q->t.mu);

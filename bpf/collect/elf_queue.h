@@ -23,7 +23,10 @@ struct elf_result {
 	struct buf answer;
 };
 
-/* Start the thread. The programs of struct elf_helpers, as for file_helper_new(). */
+/*
+ * Start the thread. The arguments are the commands of its two helpers, as for
+ * file_helper_new().
+ */
 struct elf_queue *elf_queue_open(char *const *helper_argv,
 				 char *const *process_argv);
 
@@ -37,8 +40,8 @@ int elf_queue_fd(const struct elf_queue *q);
 bool elf_queue_is_idle(struct elf_queue *q);
 
 /*
- * Let the thread read a file, whose path and identity are copied. It counts to
- * the share of `user`.
+ * Let the thread read a file, whose path and identity are copied. The file
+ * counts to the share of `user`.
  */
 void elf_queue_submit(struct elf_queue *q, uint32_t number,
 		      const struct mapped_file *f, uint32_t user);

@@ -47,9 +47,9 @@ bool window_file_address(const struct window_file *f, uint64_t position,
 }
 
 /*
- * By which the names of a file are cached. Files with the same build ID have
- * the same names, wherever they are, if they belong to the same user: another
- * user could write the build ID into a file with other names.
+ * Return the key by which the names of a file are cached. Files with the same
+ * build ID have the same names, wherever they are, if they belong to the same
+ * user. Another user could write the build ID into a file with other names.
  */
 static struct name_cache_file window_file_id(const struct window_file *f)
 {
@@ -69,13 +69,16 @@ static struct name_cache_file window_file_id(const struct window_file *f)
 		       name_cache_file_of(without, ARRAY_SIZE(without));
 }
 
-/* A file of a window, and by whom it is opened. */
+/* A file of a window, and the helper that opens it. */
 struct window_opener {
 	const struct window_file *file;
 	struct file_helper *processes;
 };
 
-/* Open the file of a window itself, or a file beside it. */
+/*
+ * Open the file of a window (`path` is NULL), or another file that its process
+ * sees.
+ */
 static int window_file_open(const void *opener, const char *path)
 {
 	static const struct process_file_wish any = { .owned = false };
@@ -168,7 +171,7 @@ static void frame_names_of_file(struct frame_names *n,
 	unnamed_frames_fini(&u);
 }
 
-/* Ask for the names of the frames of a process in its map. */
+/* Look up the names of the frames of a process in its perf map. */
 static int frame_names_ask_map(struct frame_names *n,
 			       const struct jit_process *j, uint32_t number,
 			       const struct sample_window *w,
@@ -193,7 +196,10 @@ static int frame_names_ask_map(struct frame_names *n,
 	return rc;
 }
 
-/* The same; a process that was not read before its window ended is read now. */
+/*
+ * Look up the names of the frames of a process. If its facts were not read
+ * before its window ended, read them now.
+ */
 static int frame_names_ask_process(struct frame_names *n, uint32_t number,
 				   const struct sample_window *w,
 				   struct arena *arena, struct bytes *out)

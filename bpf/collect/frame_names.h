@@ -39,8 +39,9 @@ struct frame_names_options {
 };
 
 /*
- * Begin without names. Without permission to read the kernel's symbols, its
- * frames have no names; *err then says why, and is otherwise empty.
+ * Begin with an empty cache of names. Without permission to read the kernel's
+ * symbols, frames of the kernel have no names; *err then says why, and is
+ * otherwise empty.
  */
 void frame_names_init(struct frame_names *n,
 		      const struct frame_names_options *o, struct err *err);
@@ -57,8 +58,8 @@ void frame_names_find(struct frame_names *n, const struct sample_window *w,
 		      struct arena *arena, struct bytes *out);
 
 /*
- * Return the address in the ELF file of a position in a file of the window.
- * False: it is not known.
+ * Convert a position in a file of the window to the address in the ELF file.
+ * False: the address is not known.
  */
 NODISCARD bool window_file_address(const struct window_file *f,
 				   uint64_t position, uint64_t *out);

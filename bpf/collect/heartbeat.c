@@ -82,8 +82,9 @@ static void heartbeat_add(struct pprof *p, const char *state,
 }
 
 /*
- * All heartbeats of a machine have the same samples, also those that are zero,
- * because equal shapes take the least room in blocks.
+ * Fill in a heartbeat of CPU time. All heartbeats of a machine have the same
+ * samples, even those with zeros, because equal shapes take the least room in
+ * blocks.
  */
 static void heartbeat_add_cpu(struct pprof *p,
 			      const struct heartbeat_samples *s,

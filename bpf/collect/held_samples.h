@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Held samples: samples of processes of which something is being read that
- * decides about their series or their stacks. They are taken when it is known,
- * or after a moment without it.
+ * Held samples: samples that wait while facts about their processes are being
+ * read that decide about their series or stacks. They are taken when the facts
+ * are known, or without them after a moment.
  *
  * Ownership: the list owns copies of the samples.
  * Threads: one thread at a time.
@@ -15,7 +15,7 @@
 #include "bpf/kernel/abi.h"
 
 enum {
-	/* Samples that are held at once; further ones do not wait. */
+	/* Largest number of samples held at once; further ones do not wait. */
 	HELD_SAMPLES_MAX = 1024,
 	/* Of these, at most this many are of one user other than root … */
 	HELD_SAMPLES_USER_MAX = HELD_SAMPLES_MAX / 4,
@@ -48,9 +48,9 @@ bool held_samples_add(struct held_samples *h, const struct sample_record *r,
 		      uint64_t now);
 
 /*
- * Remove the first sample, from index *at on, whose process is not `waits` any
- * more or that has waited long enough. The caller frees its record. *at is where
- * the next search begins. False: there is none.
+ * From index *at on, remove the first sample that has waited long enough, or
+ * for whose process waits() returns false. The caller frees its record. Set *at
+ * to where the next search begins. False: there is none.
  */
 bool held_samples_take(struct held_samples *h, size_t *at,
 		       bool (*waits)(void *ctx, uint32_t pid), void *ctx,

@@ -26,7 +26,10 @@ static uint64_t jit_process_start(uint32_t pid)
 	const char *at;
 
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	/* Its name may have blanks and parentheses; nothing after it has. */
+	/*
+	 * The name may contain blanks and parentheses; no parenthesis follows
+	 * it.
+	 */
 	if (!file_slurp(path, &text, NULL)) {
 		at = strrchr(buf_cstr(&text), ')');
 		for (int i = 0; at && i < STAT_FIELDS_TO_START; i++)
@@ -73,7 +76,10 @@ static uint32_t jit_process_own_number(uint32_t pid)
 	return own;
 }
 
-/* Open the map below the root of a process; 0: of everprof. */
+/*
+ * Open the perf map below the root directory of process `root`; 0: below that
+ * of everprof.
+ */
 static int jit_process_open_below(const struct jit_process *j, uint32_t root,
 				  struct file_helper *processes)
 {
@@ -122,7 +128,10 @@ int jit_process_open(const struct jit_process *j, struct file_helper *processes)
 	if (jit_process_is_replaced(j))
 		return -1;
 	fd = jit_process_open_below(j, j->pid, processes);
-	/* In a PID namespace, its number is that of another process here. */
+	/*
+	 * In another PID namespace, its number is that of some other process
+	 * below everprof's root.
+	 */
 	if (fd >= 0 || j->own != j->pid)
 		return fd;
 	return jit_process_open_below(j, 0, processes);

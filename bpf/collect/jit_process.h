@@ -17,11 +17,11 @@
 struct jit_process {
 	uint32_t pid;
 	/*
-	 * When it was sampled first, monotonic ns: processes that have begun since
-	 * are others, to which the kernel has given the number again.
+	 * When it was sampled first, in monotonic ns. A process with this PID
+	 * that began later is another one.
 	 */
 	uint64_t sampled_ns;
-	bool is_read; /* if not, this is all that is known */
+	bool is_read; /* false: only the members above are known */
 	/* When it began, in clock ticks since the boot; 0: it has ended. */
 	uint64_t start;
 	uint32_t own; /* its number in its own PID namespace */
@@ -45,9 +45,9 @@ void jit_process_read(struct jit_process *j, uint32_t pid,
 		      struct file_helper *processes);
 
 /*
- * Return a descriptor of the map, which the caller closes, or -1. A map that was
- * not there before is opened now, unless another process has the number; it stays
- * when the process has ended.
+ * Return a descriptor of the map, which the caller closes, or -1. A map that
+ * was not there before is opened now, unless another process has the number.
+ * The map file remains when the process has ended.
  */
 int jit_process_open(const struct jit_process *j,
 		     struct file_helper *processes);

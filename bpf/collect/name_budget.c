@@ -89,7 +89,9 @@ void name_budget_spend(struct name_budget *b, uint64_t file, uint32_t uid,
 {
 	unsigned i = name_budget_user(b, uid);
 
-	/* A file that was given little time is not slow. */
+	/*
+	 * A file that had little time left may have failed without being slow.
+	 */
 	if (late && now - began >= b->window_ms * MS / 4)
 		name_budget_pause(b, file, now);
 	if (i == b->user_count) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Name budget: how much time the names of a window may take, and whose files
- * come last. Files of strangers can be made to take as long as the reader
- * allows, so a window, a user and a file each have a bound, and a file that took
- * too long is left alone for a while. Names that are missing for this reason are
- * asked for again in the next window; no profile waits for them.
+ * Name budget: limits the time that the names of a window, of a user's files
+ * and of one file may take. Files of strangers can be made to take as long as
+ * the reader allows, so a window, a user and a file each have a bound, and a
+ * file that took too long is left alone for a while. Names that are missing for
+ * this reason are asked for again in the next window; no profile waits for
+ * them.
  *
  * Threads: one thread at a time.
  * Units: nanoseconds of the monotonic clock, unless a name says otherwise.
@@ -39,19 +40,20 @@ struct name_budget {
 	unsigned user_count;
 };
 
-/* Begin with the names of a window. */
+/* Begin the budget of a new window. */
 void name_budget_begin(struct name_budget *b, int64_t now);
 
 /*
- * Return when reading a file of a user has to end; 0: there is no bound; a time
- * that is not after `now`: it must not be read now.
+ * Return the time at which reading a file of a user has to end. 0: there is no
+ * bound. A time that is not after `now`: the file must not be read now.
  */
 int64_t name_budget_end(const struct name_budget *b, uint64_t file,
 			uint32_t uid, int64_t now);
 
 /*
- * Note how long reading a file took. `late`: it did not end in time, and is left
- * alone, each time for longer.
+ * Note how long reading a file took. `late`: reading failed or did not end in
+ * time. Unless the file had little time, it is then left alone, each time for
+ * longer.
  */
 void name_budget_spend(struct name_budget *b, uint64_t file, uint32_t uid,
 		       int64_t began, int64_t now, bool late);

@@ -10,7 +10,10 @@
 #include "model/collected.h"
 
 enum {
-	/* Windows that may wait; more samples stay in the open window. */
+	/*
+	 * Largest number of windows that wait; with so many, further samples
+	 * stay in the open window.
+	 */
 	WRITER_WINDOWS_MAX = 2,
 	/* The time between two attempts to hand a profile over. */
 	WRITER_RETRY_MS = 1000,
@@ -68,7 +71,10 @@ static bool writer_hand_over(struct profile_writer *w, struct labels *labels,
 		rc = w->o.sink(w->o.ctx, labels, ms, profile, &err);
 		if (rc == ERR_AGAIN && clock_mono_ns() >= w->patient_until_ns)
 			break;
-		/* While it closes, each attempt could take a long time. */
+		/*
+		 * When the writer hurries, give up: each further attempt could
+		 * take a long time.
+		 */
 		w->gave_up = rc == ERR_AGAIN && !writer_pause(w);
 	}
 	if (rc)
@@ -140,7 +146,7 @@ static void writer_write_series(struct profile_writer *w,
 	}
 }
 
-/* Make the heartbeats of a window, whose profiles are stored. */
+/* Make the heartbeats of a window after its profiles were handed over. */
 static void writer_beat(struct profile_writer *w,
 			const struct sample_window *window, struct buf *profile)
 {

@@ -19,14 +19,17 @@ struct profile_writer;
 /* All members are borrowed. */
 struct profile_writer_options {
 	unsigned hz;
-	unsigned off_cpu;          /* one of this number of waits is sampled */
+	unsigned off_cpu;          /* one in this many waits is sampled */
 	char *const *helper_argv;  /* as for file_helper_new() */
 	char *const *process_argv; /* of process_reader_serve() */
 	const char *debug_dir;     /* as in struct frame_names */
 	const struct user_ranges *ranges; /* may be NULL */
 	int64_t names_ms;      /* for the names of a window; 0: no bound */
 	const struct log *log; /* may be NULL */
-	/* Labels of the profiles of all programs; NULL: no heartbeats. */
+	/*
+	 * Labels of the machine, from which those of heartbeats are made; NULL:
+	 * no heartbeats.
+	 */
 	struct labels *node;
 	profile_sink *sink;
 	void *ctx;
@@ -51,7 +54,7 @@ void profile_writer_stop(struct profile_writer *w);
 /* Stop the writer and free it; NULL is a no-op. */
 void profile_writer_close(struct profile_writer *w);
 
-/* Whether the writer takes a window: few are waiting. */
+/* Whether the writer has room for another window. */
 bool profile_writer_has_room(struct profile_writer *w);
 
 /* Give a window to the writer. */
@@ -63,24 +66,27 @@ void profile_writer_counts(struct profile_writer *w, uint64_t *written,
 			   uint64_t *failed);
 
 /*
- * Encode the profile of a kind of a series. `names` has the answer for each
- * frame of the window (frame_names_find()). `period` is the interval of CPU
- * samples in ns, or the number of waits of which one was sampled. Returns false
- * if there are no samples; nothing is appended then.
+ * Encode the profile of one series for one kind of samples. `names` has the
+ * answer for each frame of the window (frame_names_find()). `period` is the
+ * interval of CPU samples in ns, or the number of waits of which one was
+ * sampled. Returns false if there are no samples; nothing is appended then.
  */
 bool window_profile_encode(const struct sample_window *w, uint32_t series,
 			   enum window_kind kind, const struct bytes *names,
 			   int64_t period, struct buf *out);
 
 enum {
-	/* If more of the samples are lost, the window has no heartbeat. */
+	/*
+	 * If more than this percentage of the samples is lost, the window has
+	 * no heartbeat.
+	 */
 	HEARTBEAT_LOST_PERCENT = 5,
 };
 
 /*
  * Encode the heartbeat of a kind of samples. `period` is as for
- * window_profile_encode(). False: no samples were taken, or too many are lost,
- * so nobody may take those of the window for all; nothing is appended then.
+ * window_profile_encode(). False: no samples were taken, or so many are lost
+ * that the others cannot stand for all; nothing is appended then.
  */
 bool heartbeat_encode(const struct sample_window *w, enum window_kind kind,
 		      int64_t period, struct buf *out);

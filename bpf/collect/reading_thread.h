@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading thread: what the queues of the collector have in common, a thread that
- * reads for the collector's own thread, which polls a descriptor meanwhile.
+ * Reading thread: the common part of the collector's queues. It reads for the
+ * collector's own thread, which polls a descriptor meanwhile.
  *
  * Ownership: the queue owns the thread.
  * Threads: one thread starts, stops and frees it.

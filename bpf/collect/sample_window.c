@@ -186,7 +186,9 @@ static bool window_sample_same(const void *ctx, uint32_t number,
 		       offsetof(struct window_sample, count));
 }
 
-/* The text of a label; what follows its end is zero. */
+/*
+ * Copy the text of a label to an array of zeros, so that zeros follow the text.
+ */
 static void window_label_text(char to[SAMPLE_COMM_MAX],
 			      const char from[SAMPLE_COMM_MAX])
 {
@@ -338,7 +340,10 @@ void sample_window_take_process(struct sample_window *w, struct jit_process *j)
 
 	if (!p || p->is_read || !jit_process_is(p, j))
 		return;
-	/* Further maps are opened when names are needed. */
+	/*
+	 * Too many maps are open: this one is opened again when names are
+	 * needed.
+	 */
 	if (j->map >= 0 && w->open_maps == WINDOW_MAPS_MAX) {
 		close(j->map);
 		j->map = -1;

@@ -21,10 +21,11 @@
 
 /* The kinds of frames, by where their code is. */
 enum frame_kind {
-	FRAME_KERNEL,    /* an address of the kernel */
-	FRAME_FILE,      /* an address of a file; `owner` is its number */
-	FRAME_ANONYMOUS, /* code without a file; `owner` is its process here */
-	FRAME_END,       /* why the stack ends, an enum sample_end */
+	FRAME_KERNEL, /* an address of the kernel */
+	FRAME_FILE,   /* an address of a file; `owner` is its number */
+	/* code without a file; `owner` is the number of its process */
+	FRAME_ANONYMOUS,
+	FRAME_END, /* why the stack ends, an enum sample_end */
 };
 
 /* A frame of a stack. Compared as bytes: no padding. */
@@ -110,7 +111,10 @@ struct sample_window {
 	int64_t end_ns; /* 0: it goes on */
 	struct window_account account;
 	VEC(struct labels *) series;
-	/* By series: its program, as a number in the file table, or FILE_NONE. */
+	/*
+	 * For each series: the number of its program in the file table, or
+	 * FILE_NONE.
+	 */
 	VEC(uint32_t) programs;
 	VEC(struct window_file) files;
 	VEC(struct jit_process) processes;
@@ -150,8 +154,8 @@ struct window_input {
 	 */
 	uint64_t time;
 	struct labels *series;
-	struct window_labels
-		labels; /* those that are not in `set` are ignored */
+	/* those that are not in `set` are ignored */
+	struct window_labels labels;
 	enum window_kind kind;
 	uint64_t samples; /* number of samples that it stands for */
 	uint64_t value;   /* nanoseconds that it stands for */
@@ -174,28 +178,32 @@ void sample_window_file(struct sample_window *w, const struct file_table *files,
 /* A process that has compiled code, as a sample shows it. */
 struct window_process {
 	uint32_t pid;
-	uint64_t began_ns; /* when it began, or ran its program; 0: not known */
+	/* when it, or the program that it runs, began; 0: not known */
+	uint64_t began_ns;
 	uint64_t sampled_ns; /* monotonic, as the former */
 };
 
 /*
  * Return the number in the window of a process with code that it has compiled.
- * *is_new: the facts about it are to be read, and given to
- * sample_window_take_process(). One that has begun after the last one with its PID
- * was sampled is another one.
+ * *is_new: the caller has to get the facts about the process read and give them
+ * to sample_window_take_process(). A process that began after the last one with
+ * its PID was sampled is another one.
  */
 uint32_t sample_window_process(struct sample_window *w,
 			       const struct window_process *p, bool *is_new);
 
 /*
  * Take over what was read of a process (*j is empty afterwards), if the window
- * has noted it and does not know it yet. An answer that comes when the window was
- * handed over, or when another process has the PID, is lost: whoever needs it reads the
- * process again.
+ * has noted it and does not know it yet. An answer is lost if the window was
+ * already handed over, or if another process has the PID. Whoever needs the
+ * facts then reads the process again.
  */
 void sample_window_take_process(struct sample_window *w, struct jit_process *j);
 
-/* Copy the facts of files that were read after they were copied. */
+/*
+ * Copy the facts of files that were read only after the files were copied into
+ * the window.
+ */
 void sample_window_refresh(struct sample_window *w,
 			   const struct file_table *files);
 

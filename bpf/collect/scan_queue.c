@@ -40,11 +40,11 @@ struct scan_queue {
 	struct file_helper *reader;
 	const struct user_ranges *ranges;
 	VEC(struct scan_user) users;
-	size_t of_all; /* wishes of this kind that were not read yet */
+	size_t of_all; /* wishes with `of_all` that were not read yet */
 	/* Guarded by t.mu. */
-	bool working;    /* the thread has something to do, or does it */
+	bool working;    /* the thread is reading, or has something to read */
 	bool all_wanted; /* scan_queue_add_all() was called */
-	struct scan_wishes wishes; /* that the thread has not taken over */
+	struct scan_wishes wishes; /* not yet taken over by the thread */
 	VEC(struct scan_result) results;
 };
 
@@ -88,7 +88,10 @@ static void scan_queue_sort_in(struct scan_queue *q, struct scan_wish wish)
 	u->spent_ns += clock_mono_ns() - began;
 }
 
-/* Ask for the mappings of all processes in /proc; none is left of the last time. */
+/*
+ * Ask for the mappings of all processes in /proc. All wishes of the last such
+ * round have been read.
+ */
 static void scan_queue_list(struct scan_queue *q)
 {
 	DIR *proc = opendir("/proc");
@@ -151,8 +154,9 @@ static struct scan_result scan_wish_read(struct scan_queue *q,
 }
 
 /*
- * Wait until there is something to do, and take over what was asked for. False:
- * the queue is closed. *all says that all processes are wanted.
+ * Wait until there is something to do, and take over what was asked for. Set
+ * *all if the mappings of all processes are to be listed and read. False: the
+ * queue is closed.
  */
 static bool scan_queue_wait(struct scan_queue *q, bool *all)
 {
@@ -171,7 +175,10 @@ static bool scan_queue_wait(struct scan_queue *q, bool *all)
 		mutex_wait(&q->t.mu, &q->t.wake);
 	}
 	q->working = true;
-	/* Otherwise, rounds that do not end in time would add up. */
+	/*
+	 * Begin no round before the last one was read: slow rounds would add
+	 * up.
+	 */
 	*all = q->all_wanted && !q->of_all;
 	if (*all)
 		q->all_wanted = false;

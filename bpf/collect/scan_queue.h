@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scan queue: a thread that reads what may take long of processes: the facts
- * that decide about their series; their mappings, if they started before the
- * kernel's reports began or reports were lost; and the files in which they name
- * the code that they compile. The user whose processes have taken the least
- * time comes first, so that nobody can delay the others; of the processes of one
- * user, the one that was asked for last comes first: it is sampled now.
+ * Scan queue: a thread that reads those facts about processes that may take
+ * long to read. These are the facts that decide about their series; their
+ * mappings, if they started before the kernel's reports began or reports were
+ * lost; and the files in which they name the code that they compile. The user
+ * whose processes have taken the least time comes first, so that nobody can
+ * delay the others; of the processes of one user, the one that was asked for
+ * last comes first: it is sampled now.
  *
  * Ownership: the queue owns its thread and its helper; results belong to the
  * taker.
@@ -21,8 +22,9 @@
 
 enum {
 	/*
-	 * Largest number of wishes of one user that wait. The oldest one goes
-	 * without an answer then; what is needed is asked for again.
+	 * Largest number of wishes of one user that wait. If there are more,
+	 * the oldest one gets no answer; facts that are still needed are asked
+	 * for again.
 	 */
 	SCAN_WISHES_MAX = 32 << 10,
 };
@@ -55,7 +57,10 @@ struct scan_queue;
 struct scan_queue *scan_queue_open(char *const *helper_argv,
 				   const struct user_ranges *ranges);
 
-/* Stop the thread, within some PROCESS_READER_TIMEOUT_MS; NULL is a no-op. */
+/*
+ * Stop the thread, which may take a few times PROCESS_READER_TIMEOUT_MS; NULL
+ * is a no-op.
+ */
 void scan_queue_close(struct scan_queue *q);
 
 /* A descriptor that is readable when scan_queue_take() has something. */
@@ -65,8 +70,8 @@ int scan_queue_fd(const struct scan_queue *q);
 void scan_queue_add(struct scan_queue *q, enum scan_kind kind, uint32_t pid);
 
 /*
- * Ask for the mappings of all processes that there are, once those that were
- * asked for in this way before have been read.
+ * Ask for the mappings of all processes that exist. The processes are listed
+ * once those of the last such request have been read.
  */
 void scan_queue_add_all(struct scan_queue *q);
 

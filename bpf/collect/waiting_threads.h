@@ -20,7 +20,10 @@ enum {
 	WAITING_THREADS_USER_MAX = WAITING_THREADS_MAX / 2,
 	/* … and this many of all users other than root together. */
 	WAITING_THREADS_USERS_MAX = WAITING_THREADS_MAX / 8 * 7,
-	/* Number of users that are told apart; the others share their part. */
+	/*
+	 * Number of counters of users. Users whose IDs have the same remainder
+	 * share a counter.
+	 */
 	WAITING_THREADS_USERS = 251,
 };
 
@@ -48,14 +51,14 @@ bool waiting_threads_add(struct waiting_threads *w,
 
 /*
  * Take the record of a thread that waited since this time. The caller frees it.
- * NULL: it is not known, because a record was lost.
+ * NULL: there is no such record, because it was lost.
  */
 struct sample_record *waiting_threads_take(struct waiting_threads *w,
 					   uint32_t tid, uint64_t since);
 
 /*
- * Show all records, which the visitor may change, but not their threads. Those
- * for which it returns false are forgotten.
+ * Show all records to the visitor, which may change them, except the thread.
+ * Forget the records for which it returns false.
  */
 void waiting_threads_visit(struct waiting_threads *w,
 			   bool (*visit)(void *ctx, struct sample_record *r),

@@ -18,7 +18,10 @@
 #define KERNEL_START (1ULL << 63)
 
 enum {
-	/* The kernel calls the program that samples a wait through few frames. */
+	/*
+	 * The kernel's function that switches threads is among this many
+	 * leading frames.
+	 */
 	SWITCH_FRAMES_MAX = 8,
 };
 
@@ -113,8 +116,9 @@ static uint32_t maker_build_id(struct profile_maker *m, struct bytes id)
 }
 
 /*
- * The mapping of a file. Processes have it at different addresses, so it is
- * where the file itself says: from its first to its last executable address.
+ * Return the mapping of a file. Processes map the file at different addresses,
+ * so the mapping uses those in the file itself: from its first to its last
+ * executable address.
  */
 static uint32_t maker_mapping(struct profile_maker *m, uint32_t file)
 {
@@ -234,8 +238,9 @@ static bool maker_is_switch(const struct profile_maker *m, uint32_t frame)
 }
 
 /*
- * The number of leading frames that are not a part of a wait: those of the
- * program that samples it, below the kernel's function that switches threads.
+ * Return the number of leading frames that are not a part of a wait: those of
+ * the program that samples it, which the kernel's function that switches
+ * threads has called.
  */
 static uint32_t maker_skipped(const struct profile_maker *m,
 			      const struct window_stack *s)
@@ -305,7 +310,10 @@ static void maker_label(struct profile_maker *m, struct label_list *l,
 	l->count++;
 }
 
-/* All samples of a window have the same labels, with other values. */
+/*
+ * Return the number of a label set. All samples of a window have the same label
+ * names; only values differ.
+ */
 static uint32_t maker_labels(struct profile_maker *m,
 			     const struct window_labels *from)
 {
@@ -343,7 +351,10 @@ static void maker_begin(struct profile_maker *m, int64_t period)
 	pprof_reset(&m->p);
 	maker_type(m, "samples", "count");
 	maker_type(m, types[m->kind], "nanoseconds");
-	/* CPU samples have an interval, waits are one of a number. */
+	/*
+	 * The period of CPU samples is a time, that of waits is a number of
+	 * waits.
+	 */
 	m->p.period_type = m->p.types.v[m->kind == WINDOW_CPU];
 	m->p.period = period;
 	m->p.time_ns = m->w->start_ns;

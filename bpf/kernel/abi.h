@@ -18,15 +18,18 @@ enum {
 	 * Largest number of frames of a stack, in the kernel and in user space.
 	 */
 	SAMPLE_FRAMES_MAX = 127,
-	/* Addresses of a record: both stacks, and room for larger frames. */
+	/*
+	 * Addresses of a record: enough for both stacks, and a power of two, as
+	 * the sampler uses it as a mask.
+	 */
 	SAMPLE_WORDS_MAX = 512,
 	SAMPLE_COMM_MAX = 16,
 };
 
 /*
- * This bit of an address of user space says that the thread was there, or that a
- * function begins there which was not called, but shall be returned to. Other
- * addresses are those to which calls return, so the call is before them.
+ * In an address of user space, this bit says that the thread was exactly there,
+ * or that a function begins there which was not called but shall be returned
+ * to. Other addresses are return addresses, so the call is before them.
  */
 #define SAMPLE_EXACT (1ULL << 63)
 
@@ -35,8 +38,11 @@ struct sampler_mapping {
 	__u64 start;
 	__u64 end;
 	__u64 bias;  /* address in memory minus address in the ELF file */
-	__u32 table; /* number of the first entry of its table, a pack */
-	/* Number of its pages; 0: frame pointers are all that there is. */
+	__u32 table; /* number of the first entry of its unwind table */
+	/*
+	 * Number of pages of its unwind table; 0: it has no table, only frame
+	 * pointers can be followed.
+	 */
 	__u32 pages;
 };
 
@@ -63,13 +69,14 @@ enum sample_end {
 	SAMPLE_COMPAT,     /* a 32-bit program */
 	SAMPLE_KERNEL,     /* there is no user space, or none any more */
 	/*
-	 * Somewhere as SAMPLE_COMPLETE, but code without an unwind table was
-	 * taken to keep frame pointers: if it does not, callers are missing.
+	 * As SAMPLE_COMPLETE, but code without an unwind table was assumed to
+	 * keep frame pointers. If it does not, callers are missing.
 	 */
 	SAMPLE_BY_POINTER,
 	/*
-	 * Not whole, in the first milliseconds of a program, whose mappings are
-	 * not known yet. The collector finds out; the kernel never says so.
+	 * The stack is not whole: the program is in its first milliseconds, and
+	 * its mappings are not known yet. The collector sets this value; the
+	 * kernel never does.
 	 */
 	SAMPLE_STARTING,
 	SAMPLE_ENDS, /* the number of ends */
@@ -109,10 +116,11 @@ _Static_assert(sizeof(struct sample_header) == 56, "no padding");
 
 /* Counters, one element for each CPU. */
 enum sampler_counter {
-	SAMPLER_IGNORED,    /* ticks in processes that are not sampled */
-	SAMPLER_TAKEN,      /* samples of processes and threads of the kernel */
-	SAMPLER_RING_FULL,  /* those that were lost because the ring was full */
-	SAMPLER_TICKS_LOST, /* those of CPU time among the lost ones */
+	SAMPLER_IGNORED, /* ticks in processes that are not sampled */
+	SAMPLER_TAKEN,   /* records that were made, of all kinds */
+	/* those not sent: the ring, or the map of waits, was full */
+	SAMPLER_RING_FULL,
+	SAMPLER_TICKS_LOST, /* the CPU samples among those not sent */
 	SAMPLER_COUNTERS,
 };
 

@@ -19,7 +19,9 @@ enum {
 };
 
 enum {
-	/* Each CPU and each interrupt has its numbers in the file. */
+	/*
+	 * The file may be long: it has numbers for each CPU and each interrupt.
+	 */
 	STAT_MAX = 1 << 20,
 };
 

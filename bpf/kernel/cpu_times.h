@@ -13,11 +13,14 @@
 
 /* Times of all CPUs since the start of the machine. */
 struct cpu_times {
-	/* In programs (user and nice), the kernel (system), and interrupts. */
+	/*
+	 * Time spent in programs (user and nice), the kernel (system), and
+	 * interrupts.
+	 */
 	int64_t busy_ns;
 	/*
-	 * In which the hypervisor ran something else, although a program was to
-	 * run (steal).
+	 * Time in which the hypervisor ran something else, although a program
+	 * was ready to run (steal).
 	 */
 	int64_t stolen_ns;
 };

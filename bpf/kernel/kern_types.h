@@ -32,8 +32,9 @@ struct task_struct {
 #define PF_EXITING 0x00000004
 
 /*
- * The enum has the number of a helper function if the kernel has the function.
- * libbpf ignores what follows three underscores.
+ * If the kernel has a helper function, its enum bpf_func_id has the number of
+ * that function. libbpf ignores the three underscores and what follows them in
+ * a name.
  */
 enum bpf_func_id___probe {
 	BPF_FUNC_task_pt_regs___probe = 175,

@@ -50,7 +50,7 @@ bool kernel_version_find(const struct kernel_texts *texts,
 	return kernel_version_parse(texts->release, out);
 }
 
-/* Whether a version is in the range from `from` up to, and without, `to`. */
+/* Whether a version is at least `from` and less than `to`. */
 static bool kernel_version_between(struct kernel_version v,
 				   struct kernel_version from,
 				   struct kernel_version to)

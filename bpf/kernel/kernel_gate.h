@@ -34,8 +34,8 @@ NODISCARD bool kernel_version_find(const struct kernel_texts *texts,
 
 /*
  * Return 0, or ERR_UNSUPPORTED if the sampler cannot, or must not, run on the
- * kernel: it needs Linux 5.10, and Linux 5.19 to 6.1.35, 6.2, and 6.3 to 6.3.9
- * may freeze when a program reads memory of user space (fixed by commit
+ * kernel. The sampler needs Linux 5.10. Linux 5.19 to 6.1.35, 6.2, and 6.3 to
+ * 6.3.9 may freeze when a program reads memory of user space (fixed by commit
  * d319f344561d, "mm: Fix copy_from_user_nofault()").
  */
 NODISCARD int kernel_gate_check(struct kernel_version v, struct err *err);

@@ -4,8 +4,9 @@
  * sends where the CPU is, as a stack of the kernel and of user space. A second
  * program runs when a thread leaves its CPU, and sends where some of them wait.
  *
- * Functions that are neither static nor inline are verified once, whatever
- * calls them how often. This is why a walk of 127 frames fits into one program.
+ * The verifier looks at a function that is neither static nor inline only once,
+ * however often it is called. This is why a walk of 127 frames fits into one
+ * program.
  */
 #include <asm/ptrace.h>
 #include <linux/bpf.h>
@@ -64,13 +65,19 @@ struct {
 	__type(value, __u64);
 } counters SEC(".maps");
 
-/* One of this number of switches is sampled; 0: none. Set before the load. */
+/*
+ * One in this many switches is sampled; 0: none. Set before the program is
+ * loaded.
+ */
 const volatile __u32 switch_share = 0;
 
 /* A wait that was sampled. */
 struct wait {
 	__u64 since;
-	/* When the thread ran again, if this could not be sent yet; or 0. */
+	/*
+	 * When the thread ran again, if the record of that could not be sent
+	 * yet; else 0.
+	 */
 	__u64 until;
 };
 
@@ -84,8 +91,8 @@ struct {
 
 /*
  * Memory for taking one sample. It is too large for the stack of a BPF program.
- * Both programs use it: the clocks tick in interrupts, which are off while
- * threads are switched.
+ * Both programs can use it, because the clocks tick in interrupts, which are
+ * off while threads are switched.
  */
 struct scratch {
 	struct walk walk;
@@ -139,7 +146,9 @@ __attribute__((noinline)) int sampler_step(__u32 turn)
 	if (!s)
 		return WALK_ENDED;
 	at = s->record.header.kernel + turn;
-	/* The verifier sees the limit in the register that is the index. */
+	/*
+	 * Keep the index in one register, so that the verifier sees its limit.
+	 */
 	asm volatile("" : "+r"(at));
 	at &= SAMPLE_WORDS_MAX - 1;
 	s->record.words[at] = s->walk.ip | (s->walk.exact ? SAMPLE_EXACT : 0);
@@ -200,9 +209,10 @@ WALK_INLINE long entry_registers(struct pt_regs *to)
 }
 
 /*
- * Find the mappings of the process. A process that was forked a moment ago, and
- * runs the program of its parent, has those of its parent: the kernel chooses
- * other addresses for each program that starts.
+ * Find the mappings of the process. A process that was forked a moment ago and
+ * still runs the program of its parent has the mappings of its parent. Equal
+ * addresses show this: the kernel chooses other addresses for each program that
+ * starts.
  */
 WALK_INLINE struct sampler_process *process_find(__u32 pid)
 {
@@ -298,7 +308,10 @@ WALK_INLINE void sample_from_kernel(struct scratch *s)
 	struct pt_regs regs;
 
 	s->record.header.end = SAMPLE_KERNEL;
-	/* A process that ends gives its memory back before its threads end. */
+	/*
+	 * A process that ends frees its memory, with the user stacks, before
+	 * its threads end.
+	 */
 	if (!(BPF_CORE_READ(task, flags) & PF_KTHREAD) &&
 	    BPF_CORE_READ(task, mm) && !entry_registers(&regs))
 		s->record.header.end = sample_user(s, &regs);
@@ -346,9 +359,9 @@ int sampler_tick(struct bpf_perf_event_data *ctx)
 }
 
 /*
- * Say that a thread runs again, if its waiting was sampled. If the ring is full,
- * this is said when the thread is switched the next time: otherwise it would
- * seem to wait for ever.
+ * Say that a thread runs again, if its waiting was sampled. If the ring is
+ * full, try again when the thread is switched the next time. Otherwise, the
+ * thread would seem to wait for ever.
  */
 WALK_INLINE void switch_resume(struct scratch *s,
 			       const struct task_struct *thread)
@@ -382,7 +395,10 @@ WALK_INLINE int switch_is_sampled(__u64 pid_tgid,
 	       !process_is_ignored((__u32)(pid_tgid >> 32));
 }
 
-/* The arguments are: whether it was preempted, the old and the new thread. */
+/*
+ * The arguments are: whether the old thread was preempted, the old thread, and
+ * the new thread.
+ */
 SEC("tp_btf/sched_switch")
 int sampler_switch(__u64 *ctx)
 {
@@ -396,7 +412,10 @@ int sampler_switch(__u64 *ctx)
 	if (!s)
 		return 0;
 	switch_resume(s, next);
-	/* Some kernels do not report every switch to a thread. */
+	/*
+	 * Some kernels do not report every switch to a thread: check the old
+	 * one, too.
+	 */
 	switch_resume(s, prev);
 	if (!switch_is_sampled(pid_tgid, prev))
 		return 0;

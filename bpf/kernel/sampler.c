@@ -100,9 +100,9 @@ static int sampler_check_kernel(struct err *err)
 }
 
 /*
- * The program in the kernel numbers processes as the initial PID namespace
- * does, whose inode is fixed (Linux, include/linux/proc_ns.h,
- * PROC_PID_INIT_INO).
+ * Check that this process is in the initial PID namespace, because the program
+ * in the kernel uses the process numbers of that one. Its inode is fixed
+ * (Linux, include/linux/proc_ns.h, PROC_PID_INIT_INO).
  */
 static int sampler_check_namespace(struct err *err)
 {
@@ -201,8 +201,8 @@ static int sampler_connect(struct sampler *s, struct err *err)
 
 /*
  * Before Linux 5.11, the kernel counts the memory of maps as locked memory.
- * libbpf asks for no limit, which needs CAP_SYS_RESOURCE. Without it, what the
- * system permits may suffice.
+ * libbpf tries to remove the limit, which needs CAP_SYS_RESOURCE. Without that
+ * capability, the highest limit that the system permits may suffice.
  */
 static void sampler_raise_limit(void)
 {

@@ -20,7 +20,7 @@
 /* Sizes of the maps, and how often samples are taken. */
 struct sampler_options {
 	unsigned hz;        /* 0: no ticks */
-	unsigned switches;  /* one of this number of switches; 0: none */
+	unsigned switches;  /* one in this many is sampled; 0: none */
 	uint32_t entries;   /* of unwind tables, 8 bytes each */
 	uint32_t mappings;  /* of all processes, 32 bytes each */
 	uint32_t processes; /* about 80 bytes each */
@@ -45,8 +45,8 @@ NODISCARD int sampler_open(const struct sampler_options *o,
 void sampler_close(struct sampler *s);
 
 /*
- * Begin to take samples on all CPUs that are online, and of switches. After an
- * error, none are taken, and it can be tried again.
+ * Begin to sample all CPUs that are online, and switches of threads. After an
+ * error, no samples are taken, and the call can be repeated.
  */
 NODISCARD int sampler_start(struct sampler *s, struct err *err);
 
@@ -76,7 +76,7 @@ NODISCARD int sampler_drain(struct sampler *s, sampler_visit *visit, void *ctx,
 NODISCARD int sampler_counts(struct sampler *s, uint64_t out[SAMPLER_COUNTERS],
 			     struct err *err);
 
-/* The measured cost of the program in the kernel. */
+/* The measured cost of the program for CPU samples, and of all maps. */
 struct sampler_cost {
 	uint64_t runs; /* how often it ran while it was measured */
 	uint64_t run_ns;

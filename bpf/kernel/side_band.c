@@ -199,7 +199,10 @@ static uint64_t side_band_collect(struct side_band *s,
 	return head;
 }
 
-/* Order of records. Two of one CPU are more than a nanosecond apart. */
+/*
+ * Order records by time. Two of one CPU never have the same time: they are more
+ * than a nanosecond apart.
+ */
 static int side_band_order(const void *a, const void *b)
 {
 	const struct side_band_record *x = a;
@@ -212,8 +215,9 @@ void side_band_drain(struct side_band *s, side_band_visit *visit, void *ctx)
 {
 	uint64_t *behind = mem_zalloc(s->rings.count, sizeof(*behind));
 	/*
-	 * A later report of one CPU may come before one of another CPU is seen
-	 * that is earlier: the buffers are read one after another.
+	 * Leave reports later than now in the buffers. These are read one after
+	 * another, so a later report of one CPU could be seen before an earlier
+	 * one of another CPU.
 	 */
 	uint64_t until = (uint64_t)clock_mono_ns();
 
@@ -225,7 +229,10 @@ void side_band_drain(struct side_band *s, side_band_visit *visit, void *ctx)
 		      side_band_order);
 	for (size_t i = 0; i < s->records.count; i++)
 		visit(ctx, &s->records.v[i]);
-	/* The kernel overwrites what is before the tail. */
+	/*
+	 * Move the tails only now: the kernel may overwrite what is before
+	 * them.
+	 */
 	for (size_t i = 0; i < s->rings.count; i++)
 		__atomic_store_n(&s->rings.v[i].page->data_tail, behind[i],
 				 __ATOMIC_RELEASE);

@@ -14,8 +14,8 @@
 #define WALK_INLINE static inline __attribute__((always_inline))
 
 /*
- * The searches are functions of their own in the kernel, too, so that its
- * verifier looks at them once and not once for each frame.
+ * In the kernel, the searches are separate functions, so that its verifier
+ * looks at them once and not once for each frame.
  */
 #ifndef WALK_FUNCTION
 #define WALK_FUNCTION static inline
@@ -29,9 +29,9 @@ enum {
 };
 
 /*
- * A runtime may work on a stack of its own, as Go's does, and the frame pointer
- * then leads back to the stack of the program. More switches than this are
- * damage.
+ * A runtime such as Go's may work on a stack of its own; the frame pointer then
+ * leads back to the stack of the program. If a walk changes stacks more often
+ * than this, the stack is damaged.
  */
 #define WALK_SWITCHES_MAX 2
 
@@ -46,21 +46,19 @@ struct walk {
 	__u32 first; /* mappings of the process */
 	__u32 count;
 	/*
-	 * The ip is where the thread is, not where a call returns to; only then
-	 * `registers` are known, by DWARF's numbers.
+	 * The ip is where the thread is, not a return address. Only then are
+	 * `registers` known; they have DWARF's numbers.
 	 */
 	__u32 exact;
 	__u32 end;      /* enum sample_end, once the walk has ended */
 	__u32 mapping;  /* number of the last frame's mapping, plus 1; or 0 */
 	__u32 switches; /* how often it went to another stack */
 	/*
-	 * The ip of the last frame is the beginning of a function: no call
-	 * returns there; somebody has stored this address as a return address.
+	 * The ip of the last frame is the beginning of a function. No call
+	 * returns there: the address was stored as a return address.
 	 */
 	__u32 entry;
-	/*
-	 * Code without an unwind table was taken for code with frame pointers.
-	 */
+	/* Code without an unwind table was assumed to keep frame pointers. */
 	__u32 guessed;
 	__u64 registers[WALK_REGISTERS];
 };
@@ -104,8 +102,9 @@ WALK_FUNCTION long walk_find_mapping(__u32 first, __u32 count, __u64 pc)
 }
 
 /*
- * Find the last run that does not begin after an address of the file, in the
- * table that begins at an entry and has so many pages. Returns its entry, or -1.
+ * Find the last run that begins at or before an address of the file. The table
+ * begins at the entry `table` and has `pages` pages. Returns the run's entry,
+ * or -1.
  */
 WALK_INLINE long walk_find_run(__u32 table, __u32 pages, __u32 pc)
 {
@@ -134,7 +133,7 @@ WALK_INLINE long walk_find_run(__u32 table, __u32 pages, __u32 pc)
 		else
 			high = mid;
 	}
-	/* The first run begins with the first page. */
+	/* The first run begins with the first page: `low` is after it. */
 	return (long)low - 1;
 }
 
@@ -315,7 +314,10 @@ WALK_INLINE enum walk_turn walk_by_row(struct walk *w,
 			return walk_by_guess(w);
 		break;
 	case UNWIND_SIGNAL:
-		/* The kernel stored the beginning as the return address. */
+		/*
+		 * The kernel stored the beginning of the function as a return
+		 * address.
+		 */
 		w->entry = !w->exact;
 		return walk_signal(w);
 	case UNWIND_OUTERMOST:
@@ -357,9 +359,10 @@ WALK_INLINE struct unwind_row *walk_row_of(const struct sampler_mapping *m,
 }
 
 /*
- * Go on where the table has no code. A return address at which a function begins
- * is that of a context, as makecontext() makes it: what the first function of
- * the context shall return to, which has no caller.
+ * Go on where the table has no code. If a function begins at a return address,
+ * makecontext() or similar code put the address on the stack of a context. The
+ * first function of the context shall return to that function, which has no
+ * caller.
  */
 WALK_INLINE enum walk_turn walk_without_row(struct walk *w,
 					    const struct sampler_mapping *m)
@@ -371,8 +374,8 @@ WALK_INLINE enum walk_turn walk_without_row(struct walk *w,
 }
 
 /*
- * Go to the caller. Of a return address, the call before it is looked up: if
- * the called function never returns, the address may already be in the next
+ * Go to the caller. For a return address, look up the call before it: if the
+ * called function never returns, the address may already be in the next
  * function.
  */
 WALK_INLINE enum walk_turn walk_step(struct walk *w)
@@ -384,7 +387,10 @@ WALK_INLINE enum walk_turn walk_step(struct walk *w)
 	long number;
 
 	w->entry = 0;
-	/* A function and its caller are often of one file. */
+	/*
+	 * A function and its caller are often in one file: try its last mapping
+	 * first.
+	 */
 	if (!m || pc < m->start || pc >= m->end) {
 		number = walk_find_mapping(w->first, w->count, pc);
 		m = number < 0 ? 0 : walk_mapping((__u32)number);

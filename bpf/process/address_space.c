@@ -4,7 +4,10 @@
 #include <string.h>
 
 enum {
-	/* A new range takes the place of others, or cuts one into two. */
+	/*
+	 * Largest number of ranges that one mapping adds: it may cut a range
+	 * into two.
+	 */
 	ADDRESS_MAP_ADDS = 2,
 };
 
@@ -49,8 +52,8 @@ static void address_space_copy(struct address_pool *pool,
 }
 
 /*
- * Let the address space have an array that can be changed, with room for some
- * more ranges. False: the pool is full.
+ * Let the address space have an array of its own, with room for the ranges that
+ * a new mapping adds. False: the pool is full.
  */
 static bool address_space_own(struct address_pool *pool,
 			      struct address_space *a)
@@ -77,7 +80,10 @@ static size_t address_ranges_position(const struct address_ranges *r,
 	return vec_partition_point(&r->list, e, e->end <= address);
 }
 
-/* Replace `count` ranges by the `n` ranges at `by`, for which there is room. */
+/*
+ * Replace the `count` ranges from the position `at` on by the `n` ranges at
+ * `by`. The array must have room for them.
+ */
 static void address_ranges_replace(struct address_ranges *r, size_t at,
 				   size_t count, const struct address_range *by,
 				   size_t n)
@@ -89,7 +95,10 @@ static void address_ranges_replace(struct address_ranges *r, size_t at,
 	r->list.count = at + n + rest;
 }
 
-/* Add a range to an array that has room. False: it has too many. */
+/*
+ * Add a range to an array that has room for it. False: the process has too many
+ * ranges.
+ */
 static bool address_ranges_map(struct address_ranges *r,
 			       struct address_range range)
 {
@@ -108,7 +117,7 @@ static bool address_ranges_map(struct address_ranges *r,
 	}
 	if (!full)
 		now[n++] = range;
-	/* When there is no room, a cut leaves no more ranges than there were. */
+	/* If the process has too many ranges, a cut must not add one. */
 	if (last > first && r->list.v[last - 1].end > range.end &&
 	    !(full && n == last - first)) {
 		now[n] = r->list.v[last - 1];

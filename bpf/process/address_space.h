@@ -57,10 +57,10 @@ bool address_pool_is_full(const struct address_pool *pool);
 
 /*
  * Add a range that is not empty, and cut what it overlaps. False: there is no
- * room. If the process has too many ranges, what is overlapped is cut all the
- * same; of a range that would be cut into two, only the first part remains. If
- * the pool is full, the address space becomes empty, because it could not be
- * kept right.
+ * room. If the process has too many ranges, the new range is not added, but the
+ * ranges that it overlaps are cut. If it would cut a range into two, only the
+ * first part remains. If the pool is full, the address space becomes empty,
+ * because it could not be kept right.
  */
 NODISCARD bool address_space_map(struct address_pool *pool,
 				 struct address_space *a,

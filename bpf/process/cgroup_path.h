@@ -30,15 +30,18 @@ struct cgroup_path {
 struct cgroup_path cgroup_path_of(struct str path);
 
 /*
- * Return the path of a process, from the text of /proc/PID/cgroup: that of
- * version 2, or if that is "/", that of the controller cpu, or of systemd.
+ * Return the path of the cgroup of a process, from the text of
+ * /proc/PID/cgroup. This is the path in the hierarchy of version 2; if that is
+ * "/", the path of the controller cpu; if that is "/", too, the path of
+ * systemd.
  */
 struct str cgroup_path_find(struct str text);
 
 /*
- * The same, or the empty text if the path is not known: nothing was read, or the
- * process is ending. It has no program any more then, and in hierarchies of
- * version 1 the kernel shows "/" in place of its cgroup.
+ * The same, but return the empty text if the path is not known: either nothing
+ * was read, or the process is ending. A process that is ending has no program
+ * any more, and in hierarchies of version 1 the kernel shows "/" in place of
+ * its cgroup.
  */
 struct str cgroup_path_of_process(struct str text, bool has_program);
 

@@ -21,7 +21,7 @@ struct container_log {
 	char container[256];
 };
 
-/* Take the name of a link apart. False: it is not the container's, or no link. */
+/* Parse the name of a link. False: it is not a link of the container `id`. */
 NODISCARD bool container_log_parse(struct str name, struct str id,
 				   struct container_log *out);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of the containers of this machine, which others have found out: for each
- * ID of a container, labels whose names begin with "__meta_". The collector gives
- * the labels to the processes of the container.
+ * Names of the containers of this machine, which other parts of the program
+ * have found out. Each ID of a container has labels whose names begin with
+ * "__meta_". The collector gives the labels to the processes of the container.
  *
  * Ownership: a set is shared by references; struct container_names has one.
  * Threads: container_names_set() and container_names_get() by any; a set is
@@ -38,8 +38,8 @@ struct container_set *container_set_new(void);
 void container_set_unref(struct container_set *s);
 
 /*
- * Add a container, whose texts are copied; one that is there stays as it is.
- * ERR_LIMIT: the set is full.
+ * Add a container, and copy its texts. If the set has a container with this ID,
+ * that one stays as it is. ERR_LIMIT: the set is full.
  */
 NODISCARD int container_set_add(struct container_set *s, struct str id,
 				const struct label *labels, size_t count,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The facts about an ELF file that the collector needs: its build ID, where it
- * is loaded, and its unwind table. A file helper finds it out, and the
+ * is loaded, and its unwind table. A file helper finds them out, and the
  * collector trusts neither the file nor the helper.
  *
  * Ownership: facts borrow the answer of the helper.
@@ -22,14 +22,14 @@ struct elf_facts {
 	struct bytes build_id; /* empty: the file has none */
 	const struct elf_segment *segments;
 	uint32_t segment_count;
-	/* Without pages, frame pointers are all that there is. */
+	/* Without pages, the file can only be unwound by frame pointers. */
 	struct unwind_pack table;
 };
 
 /*
- * Operation of a file helper: find out the facts of the file. Errors as
- * elf_file_open() and unwind_file_read(), except that a file without an unwind
- * table is none.
+ * Find out the facts of a file: an operation of a file helper. Errors as
+ * elf_file_open() and unwind_file_read(), but it is no error if there is no
+ * unwind table.
  */
 NODISCARD int elf_facts_read(int fd, struct bytes argument, struct buf *out,
 			     struct err *err);

@@ -48,7 +48,10 @@ static int elf_reader_open_of(struct file_helper *processes,
 {
 	int fd = process_reader_open(processes, f->pid, f->path, user, wish);
 
-	/* Only an identity can tell that the program is the wanted file. */
+	/*
+	 * Without an identity, nothing shows that the program is the wanted
+	 * file.
+	 */
 	if (fd < 0 && f->identity.bytes.len)
 		fd = process_reader_open(processes, f->pid, NULL, user, wish);
 	return fd;

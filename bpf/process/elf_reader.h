@@ -15,7 +15,10 @@
 #include "symbols/helper/file_helper.h"
 #include "symbols/names/name_finder.h"
 
-/* The operations of the file helper, behind those of a name finder. */
+/*
+ * The operations of the file helper. Their numbers follow those of a name
+ * finder.
+ */
 enum elf_operation {
 	ELF_READER_OPERATION = NAME_OPERATIONS, /* elf_facts_read() */
 	ELF_OPERATIONS,
@@ -39,8 +42,9 @@ struct wanted_file {
 	const char *path;
 	struct file_identity identity;
 	/*
-	 * If its facts are known, the state that the file had then. A file that
-	 * still has this state is opened, but not read again.
+	 * The state that the file had when its facts were read, if they are
+	 * known. If the file still has this state, it is opened, but not read
+	 * again.
 	 */
 	struct file_state known;
 };
@@ -52,10 +56,11 @@ struct elf_helpers {
 };
 
 /*
- * Open a file that a process has mapped, as its user could; if the process has
- * ended, or is another user's by now, the file that is at the same path here, if
- * everyone may read it. Returns -1 if there is no such file. It may have another
- * build ID than the wanted one.
+ * Open a file that a process has mapped, with the rights of its user. If that
+ * fails, open the file at the same path here. If the process has ended, or has
+ * another user by now, only the file here is tried, and everyone must be
+ * allowed to read it. Returns -1 if there is no such file. The file may have
+ * another build ID than the wanted one.
  */
 int elf_reader_open(struct file_helper *processes, const struct wanted_file *f);
 
@@ -65,14 +70,14 @@ struct elf_read {
 	int fd;                 /* the open file, or -1; the caller closes it */
 	uint32_t owner;         /* the user to whom the file belongs */
 	struct file_state state;
-	bool unchanged; /* no facts were read, because those that are known still hold */
+	bool unchanged; /* the known facts still hold, so none were read */
 };
 
 /*
  * Read the facts of a file. The answer is appended to `answer`, which is empty.
  * ERR_NOTFOUND: the process is gone, or another file is there now, or its user
  * must not read it. Other errors as elf_facts_read() and file_helper_call().
- * out->fd is -1 then.
+ * After an error, out->fd is -1.
  */
 NODISCARD int elf_reader_read(const struct elf_helpers *helpers,
 			      const struct wanted_file *f, struct buf *answer,

@@ -26,7 +26,7 @@ static bool extents_touch(const struct extent *a, const struct extent *b)
 	return a->first + a->count == b->first;
 }
 
-/* Make an extent free, as one part with those that it touches. */
+/* Free an extent, and join it with the free parts that it touches. */
 static void extents_merge(struct extents *e, struct extent extent)
 {
 	size_t at = extents_after(e, extent.first);

@@ -40,7 +40,8 @@ struct extents {
 	VEC(struct extent_held) held; /* in the order in which they get free */
 	uint32_t used;                /* number of elements that are not free */
 	uint32_t count;               /* number of all elements */
-	uint32_t leaving;             /* number of them that were given back */
+	/* elements that were given back, but are not free yet */
+	uint32_t leaving;
 };
 
 /* All `count` elements are free. */
@@ -57,8 +58,8 @@ NODISCARD bool extents_take(struct extents *e, uint32_t count, uint64_t now,
 			    struct extent *out);
 
 /*
- * Give an extent back, which is free from a time on. One with no elements is a
- * no-op.
+ * Give an extent back. It becomes free at the time `free_at`. An extent without
+ * elements is a no-op.
  */
 void extents_give(struct extents *e, struct extent extent, uint64_t free_at);
 

@@ -71,7 +71,10 @@ static void mapped_file_close(struct file_table *t, struct mapped_file *f)
 	t->users[f->user].open--;
 }
 
-/* Whether one more file of a user may stay open. For root there is no share. */
+/*
+ * Whether one more file of a user may stay open. The share of a user does not
+ * limit root.
+ */
 static bool file_table_may_keep(const struct file_table *t,
 				const struct file_user *u)
 {
@@ -95,7 +98,10 @@ static void mapped_file_keep(struct file_table *t, struct mapped_file *f,
 	u->open++;
 }
 
-/* The user with files to be read whose files have taken the least time, or NULL. */
+/*
+ * Return the user whose files have taken the least time to read, of those that
+ * have files to be read, or NULL.
+ */
 static struct file_user *file_table_least(struct file_table *t)
 {
 	struct file_user *least = NULL;
@@ -121,8 +127,8 @@ static void file_user_begin(struct file_table *t, struct file_user *u,
 }
 
 /*
- * The index of a user. A user other than root without files gives way to a new
- * one; users that find no room share the last entry.
+ * Return the index of a user. A user other than root who has no files gives way
+ * to a new one. If all entries have files, new users share the last entry.
  */
 static unsigned file_table_user(struct file_table *t, uint32_t uid)
 {
@@ -172,7 +178,10 @@ void file_table_fini(struct file_table *t)
 	table_fini(&t->by_name);
 }
 
-/* Whether there is room for one more file of a user. For root there is no share. */
+/*
+ * Whether there is room for one more file of a user. The share of a user does
+ * not limit root.
+ */
 static bool file_table_has_room(const struct file_table *t,
 				const struct file_user *u)
 {
@@ -253,7 +262,10 @@ static struct table_key mapped_file_key(const struct mapped_file *f)
 	return key;
 }
 
-/* Note that a process has a file which none had for a while: it is opened. */
+/*
+ * Note that a process has a file again that no process had for a while. The
+ * file is to be opened again.
+ */
 static void mapped_file_revive(struct file_table *t, uint32_t number,
 			       uint32_t pid)
 {
@@ -269,9 +281,9 @@ static void mapped_file_revive(struct file_table *t, uint32_t number,
 }
 
 /*
- * Return the number of a file that is new, or was not read yet. It is opened as
- * the user of this process, who is asked for now, because the process may have
- * changed its user.
+ * Return the number of a file that is new, or was not read yet. The file will
+ * be opened as the user of this process. The user is asked for now, because the
+ * process may have changed it.
  */
 static uint32_t file_table_ask(struct file_table *t, struct file_name *name,
 			       struct process_uid *asker, uint32_t pid)
@@ -327,7 +339,7 @@ uint32_t file_table_next(struct file_table *t, uint64_t now)
 	number = u->unread.list.v[--u->unread.list.count];
 	f = &t->files.v[number];
 	f->state = MAPPED_PENDING;
-	/* Ask for a table again that found no room. */
+	/* If the table found no room, it is needed again. */
 	f->is_known = f->table != TABLE_STORE_NONE &&
 		      !table_store_at(t->store, f->table)->crowded_out;
 	t->asked_at = now;
@@ -354,7 +366,10 @@ bool file_table_learn(struct file_table *t, uint32_t number,
 		return false;
 	f->tried_at = now;
 	t->users[f->user].spent += now - t->asked_at;
-	/* What was known before of a file that is read again stays. */
+	/*
+	 * If the file was known before and cannot be read again, its facts
+	 * stay.
+	 */
 	f->state = facts || f->segments ? MAPPED_READ : MAPPED_FAILED;
 	f->failures = facts ? 0 :
 			      f->failures + (f->failures < FILE_FAILURES_MAX);
@@ -401,7 +416,10 @@ void file_table_sampled(struct file_table *t, uint32_t number, uint32_t pid,
 
 	if (now < mapped_file_retry_at(f, is_crowded_out))
 		return;
-	/* A process may have its mappings from one of another user. */
+	/*
+	 * A process may have inherited its mappings from a process of another
+	 * user.
+	 */
 	if (process_uid_find(&sampled, pid) == f->uid)
 		f->pid = pid;
 	mapped_file_ask(t, number);
@@ -461,7 +479,7 @@ void file_table_count(struct file_table *t, uint32_t number)
 		t->files.v[number].in_use = true;
 }
 
-/* Let the files that no process has not be read. */
+/* Remove the files that no process has from the lists of files to be read. */
 static void file_table_trim(struct file_table *t)
 {
 	for (unsigned i = 0; i < t->user_count; i++) {

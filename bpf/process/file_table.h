@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * File table: the files that processes have mapped, and what is known of them. A
- * file is known by its path, its build ID or inode, so that a file that replaces
- * another one is another file, and the user of the processes: another user may
- * see another file at the path, with a copy of the build ID, or may not read it.
+ * File table: the files that processes have mapped, and what is known of them.
+ * A file is identified by its path, by its build ID or inode, and by the user
+ * of the processes. With the build ID or inode, a file that replaces another
+ * one is another file. With the user, files of different users are different:
+ * another user may see another file at the path, with a copy of the build ID,
+ * or may not read it.
  *
  * What is known of a file stays for a while when its last process has ended, so
  * that a program that runs again and again is read once. The file does not stay
@@ -33,9 +35,8 @@ enum {
 	/* Largest number of files; 200 bytes each, and the path. */
 	FILE_TABLE_MAX = 64 << 10,
 	/*
-	 * The processes of one user other than root have at most this many
-	 * files; and so have, together, all processes that end before their
-	 * user is known.
+	 * Largest number of files of the processes of one user other than root.
+	 * All processes that end before their user is known count as one user.
 	 */
 	FILE_USER_MAX = FILE_TABLE_MAX / 4,
 	/* All users other than root together leave this much room for root. */
@@ -51,17 +52,21 @@ enum {
 	 */
 	FILE_FAILED_MS = 500,
 	FILE_FAILURES_MAX = 9,
-	/* Largest number of files that stay open; of a user, a quarter. */
+	/*
+	 * Largest number of files that stay open. A user other than root may
+	 * have a quarter of them.
+	 */
 	FILES_OPEN_MAX = 4096,
 	FILES_OPEN_USER_PART = 4,
 	/*
-	 * At most this part of the descriptors that this process may have:
-	 * windows of samples have copies of them.
+	 * Only this part of the descriptors that this process may have is used
+	 * for files that stay open, because windows of samples have copies of
+	 * them.
 	 */
 	FILES_OPEN_PART = 8,
-	/* For how long files that no process has are known … */
+	/* How long to remember files that no process has … */
 	FILE_UNUSED_MS = 600000,
-	/* … and how many; of a user other than root, a quarter. */
+	/* … and how many of them; a quarter for one user other than root. */
 	FILES_UNUSED_MAX = 1024,
 	FILES_UNUSED_USER_PART = 4,
 };
@@ -103,8 +108,8 @@ struct mapped_file {
 	size_t build_id_len;
 	struct file_state opened_as; /* its state when it was read */
 	/*
-	 * While it is pending: if the file still has this state, all is known
-	 * of it.
+	 * While the file is being read: its facts and table are known, and are
+	 * still right if it has the state `opened_as`.
 	 */
 	bool is_known;
 };
@@ -114,14 +119,17 @@ struct file_numbers {
 	VEC(uint32_t) list;
 };
 
-/* What the processes of a user have of the table, and of its reader's time. */
+/*
+ * What the processes of one user use of the table, and of the time of its
+ * reader.
+ */
 struct file_user {
 	uint32_t uid; /* that stands for the user, user_ranges_share() */
 	uint32_t files;
 	uint32_t open;   /* files that stay open */
 	uint32_t unused; /* files that no process has */
-	uint64_t
-		spent; /* how long reading its files took; it is halved from time to time */
+	/* how long reading its files took; it is halved from time to time */
+	uint64_t spent;
 	struct file_numbers unread; /* files to be read, the newest last */
 };
 
@@ -163,19 +171,19 @@ uint32_t file_table_get(struct file_table *t, struct str path,
 			struct process_uid *asker, uint32_t pid);
 
 /*
- * Return the number of a file that was not read yet, or that is to be opened
- * again, which is then pending, or FILE_NONE. Files of the user whose files have
- * taken the least time come first, so that slow files delay nobody else's. Of
- * these, the newest comes first: it belongs to a process that has just started,
- * and is sampled already.
+ * Choose the next file to be read, or to be opened again, and return its
+ * number, or FILE_NONE. The file is then pending. Files of the user whose files
+ * have taken the least time come first, so that slow files delay nobody else's.
+ * Of the files of this user, the newest comes first: it belongs to a process
+ * that has just started, and is sampled already.
  */
 uint32_t file_table_next(struct file_table *t, uint64_t now);
 
 /*
- * Store what reading a file has found, or with NULL, that it cannot be read. A
- * file that is not pending is left as it is. Takes the descriptor over, unless
- * too many files are open. Returns whether the file has a table that the
- * processes which have the file were not published with.
+ * Store what reading a file has found; NULL: the file cannot be read. A file
+ * that is not pending is left as it is. Takes the descriptor over, unless too
+ * many files are open. Returns whether the facts are new, so that the processes
+ * that have the file must be published again.
  */
 bool file_table_learn(struct file_table *t, uint32_t number,
 		      struct elf_read *read, uint64_t now);
@@ -192,8 +200,8 @@ const struct mapped_file *file_table_at(const struct file_table *t,
 					uint32_t number);
 
 /*
- * Fill in the row numbers and the bias of a mapping that begins at `offset` of a
- * file, and at m->start in memory. Of a file that is not read, there are none.
+ * Fill in the table and the bias of a mapping that begins at `offset` of a
+ * file, and at m->start in memory. They are 0 if the file was not read.
  */
 void file_table_resolve(const struct file_table *t, uint32_t number,
 			uint64_t offset, struct sampler_mapping *m);
@@ -204,15 +212,18 @@ void file_table_resolve(const struct file_table *t, uint32_t number,
  */
 void file_table_take_withdrawn(struct file_table *t, struct file_numbers *out);
 
-/* Forget all files that no process has: first none is in use … */
+/*
+ * Begin to forget the files that no process has: mark all files as not in use …
+ */
 void file_table_count_begin(struct file_table *t);
 
-/* … then each that a process has is in use … */
+/* … then mark each file that a process has as in use … */
 void file_table_count(struct file_table *t, uint32_t number);
 
 /*
- * … then the others, but those that are being read, are closed. Those that were
- * not read, or that nobody has had for FILE_UNUSED_MS, are forgotten.
+ * … then close the others, except those that are being read. What is known of
+ * them is kept for FILE_UNUSED_MS, if there is room for it. Files that were not
+ * read, or could not be read, are forgotten at once.
  */
 void file_table_count_end(struct file_table *t, uint64_t now);
 

@@ -15,8 +15,9 @@
 #include "base/err.h"
 
 /*
- * Append the lines of executable memory, as many as a process may have ranges
- * (ADDRESS_RANGES_MAX) and fit into `max` bytes. Errors are those of read().
+ * Append the lines of executable memory: at most ADDRESS_RANGES_MAX lines, the
+ * largest number of ranges of a process, and at most `max` bytes. Errors are
+ * those of read().
  */
 NODISCARD int maps_filter_read(int fd, size_t max, struct buf *out,
 			       struct err *err);

@@ -42,7 +42,10 @@ bool maps_line_parse(struct str line, struct maps_line *out)
 	out->major = (uint32_t)major;
 	out->minor = (uint32_t)minor;
 	out->inode = (uint64_t)inode;
-	/* Spaces align the name, which may itself begin with one only then. */
+	/*
+	 * Skip the spaces that align the name. If the name itself begins with
+	 * spaces, they are skipped, too.
+	 */
 	while (rest.len && rest.ptr[0] == ' ')
 		rest = (struct str){ .ptr = rest.ptr + 1, .len = rest.len - 1 };
 	out->path = rest;

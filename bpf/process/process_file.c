@@ -46,16 +46,20 @@ static bool process_file_is_unsure(int place, const struct stat *st,
 	       regular_file_has_list(place);
 }
 
-/* For whom, and where, a file is looked for. */
+/*
+ * A search for a file: the user and the process for which it is made, and how
+ * far it is.
+ */
 struct file_search {
 	const struct process_user *user;
 	uint32_t pid;
-	bool is_allowed; /* the mount of the place that was reached last */
+	/* the mount of the last place that was reached may be entered */
+	bool is_allowed;
 };
 
 /*
- * Open a descriptor of O_PATH for a name in a directory. Links fail; nothing is
- * opened.
+ * Return a descriptor of O_PATH for a name in a directory. Symbolic links are
+ * not followed, and the file itself is not opened.
  */
 static int process_file_place(int dir, const char *name, uint64_t flags,
 			      uint64_t resolve)
@@ -69,8 +73,9 @@ static int process_file_place(int dir, const char *name, uint64_t flags,
 }
 
 /*
- * As process_file_place(), on the way of a search. What is on the mount of an
- * allowed directory is allowed, and its mount need not be looked up.
+ * As process_file_place(), for one step of a search. If the next place is on
+ * the same mount as a directory that is allowed, it is allowed, too, and its
+ * mount need not be looked up.
  */
 static int process_file_step(int dir, const char *name, uint64_t flags,
 			     struct file_search *s)
@@ -104,9 +109,9 @@ static bool process_file_may_search(int dir, struct file_search *s)
 }
 
 /*
- * Go to a path as the user could, name by name: what a name means may change
- * between two looks, if somebody mounts there. Closes `dir`. Returns a
- * descriptor of O_PATH, or -1.
+ * Walk along a path as the user could, one name at a time. Each place is kept
+ * by its descriptor, because what a name means may change between two looks, if
+ * somebody mounts there. Closes `dir`. Returns a descriptor of O_PATH, or -1.
  */
 static int process_file_walk(int dir, const char *path, struct file_search *s)
 {
@@ -127,7 +132,10 @@ static int process_file_walk(int dir, const char *path, struct file_search *s)
 	return dir;
 }
 
-/* Open what a descriptor of O_PATH, which is closed, refers to, if it may be. */
+/*
+ * Open the file that a descriptor of O_PATH refers to, if the user may read it
+ * and it is the wanted one. Closes `place`.
+ */
 static int process_file_open_place(int place, struct file_search *s,
 				   const struct process_file_wish *wish)
 {
@@ -148,8 +156,8 @@ static int process_file_open_place(int place, struct file_search *s,
 }
 
 /*
- * Whether a process still has its user. If not, it may have another root by
- * now: it can have begun as another user, and made namespaces since.
+ * Whether a process still has its user. If not, its root may be another one by
+ * now, because as another user the process may have made namespaces.
  */
 static bool process_file_has_user(uint32_t pid, const struct process_user *u)
 {

@@ -18,11 +18,11 @@
 #include "bpf/process/process_user.h"
 
 /*
- * How a mapped file is told from another file at its path: by a build ID, or by
- * device and inode. Both may have the same length.
+ * What tells a mapped file from another file at its path: a build ID, or a
+ * device and an inode. The length does not show which of them it is.
  */
 struct file_identity {
-	bool is_build_id;   /* else a device and an inode; empty: any file */
+	bool is_build_id; /* false: a device and an inode, or empty: any file */
 	struct bytes bytes; /* borrowed, or owned, as the holder says */
 };
 
@@ -49,10 +49,10 @@ int process_file_open_program(uint32_t pid, const struct process_user *u,
 			      const struct process_file_wish *wish);
 
 /*
- * Whether a file or directory that a process sees, and of which there is a
- * descriptor of O_PATH, may be looked at. One on a mount that neither the process
- * nor the first process of the machine sees may not, unless the kernel keeps it in
- * memory (memfd).
+ * Whether a file or directory that a process sees may be looked at; `place` is
+ * a descriptor of O_PATH for it. If it is on a mount that neither the process
+ * nor the first process of the machine sees, it may be looked at only if the
+ * kernel keeps it in memory (memfd).
  */
 bool process_mounts_allow(uint32_t pid, int place);
 

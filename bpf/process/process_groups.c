@@ -85,9 +85,9 @@ static struct str container_label(const struct container *c, const char *name)
 }
 
 /*
- * Add all names of a container, and make the labels of a series of those of
- * Kubernetes, of a container runtime or of Docker. False: there is no name of
- * the container itself.
+ * Add all labels of a container. From those of Kubernetes, of a container
+ * runtime or of Docker, make the labels "container", "pod" and "namespace" of
+ * the series. False: the container itself has no name.
  */
 static bool label_names(struct labels_builder *b, const struct container *c)
 {
@@ -101,7 +101,10 @@ static bool label_names(struct labels_builder *b, const struct container *c)
 		{ "", "", "__meta_docker_container_name" },
 	};
 
-	/* Of labels with one name, the first one counts. */
+	/*
+	 * If labels have the same name, the first one counts, so it is set
+	 * last.
+	 */
 	for (size_t i = c->count; i; i--)
 		labels_set(b, c->labels[i - 1].name, c->labels[i - 1].value);
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
@@ -211,12 +214,13 @@ static struct labels *process_labels(const struct process_groups *g,
 	if (g->rules)
 		rc = relabel_run(g->rules, NULL, &b, NULL, NULL);
 	/*
-	 * The configuration refuses rules that name these labels; others may
-	 * still change them, by a name that is made of a value.
+	 * The configuration refuses rules that name these labels. Other rules
+	 * may still change them, by a name that is made of a value, so they are
+	 * set again.
 	 */
 	label_origin(g, &b);
 	label_remove_meta(&b);
-	/* Rules may have made a set of labels that cannot be. */
+	/* The rules may have made labels that are not valid. */
 	if (rc == RELABEL_KEPT && labels_build(&b, &out, NULL))
 		out = NULL;
 	labels_builder_fini(&b);

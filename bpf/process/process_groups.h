@@ -18,9 +18,10 @@
 
 enum {
 	/*
-	 * Largest number of groups; further processes are not sampled. Groups are
-	 * those of processes in the table and of the samples of one window, so
-	 * the CPU time that a user gets limits them.
+	 * Largest number of groups; further processes are not sampled. A group
+	 * exists only for processes in the table and for samples of one window,
+	 * so a user can have no more groups than the CPU time of the user
+	 * allows.
 	 */
 	PROCESS_GROUPS_MAX = 32 << 10,
 };
@@ -60,8 +61,9 @@ struct process_groups {
 };
 
 /*
- * Return the name of a program, which its series has: the last element of its
- * path, without the kernel's mark of a removed file. Borrowed from the path.
+ * Return the name of a program, as the labels of its series have it: the last
+ * element of its path, without the kernel's mark of a removed file. Borrowed
+ * from the path.
  */
 struct str process_exe_name(struct str path);
 
@@ -74,9 +76,9 @@ void process_groups_init(struct process_groups *g, const char *node,
 void process_groups_fini(struct process_groups *g);
 
 /*
- * Return the number of the group of a process, or PROCESS_NO_GROUP if there
- * are too many. `inherited` is the group of its parent, whose cgroup it has if
- * its own is not known.
+ * Return the number of the group of a process, or PROCESS_NO_GROUP if there are
+ * too many groups. `inherited` is the group of the parent. If the cgroup of the
+ * process is not known, that of `inherited` is used.
  */
 uint32_t process_groups_find(struct process_groups *g,
 			     const struct process_facts *p, uint32_t inherited);
@@ -93,19 +95,25 @@ struct labels *process_groups_labels(const struct process_groups *g,
 				     uint32_t number);
 
 /*
- * Take the names of containers that others have found out by now. Returns false
- * if they are the same as before. Groups keep their labels.
+ * Take over the newest names of containers. Returns false if they are the same
+ * as before. Groups keep their labels.
  */
 bool process_groups_take_names(struct process_groups *g,
 			       struct container_names *names);
 
-/* Whether processes of a group have to be grouped again, by other names. */
+/*
+ * Whether the processes of a group must be grouped again, because the names of
+ * their container have changed.
+ */
 bool process_groups_is_stale(const struct process_groups *g, uint32_t number);
 
-/* Forget all groups that no process has: first none is in use … */
+/*
+ * Begin to forget the groups that no process has: mark all groups as not in use
+ * …
+ */
 void process_groups_count_begin(struct process_groups *g);
 
-/* … then each that a process has is in use … */
+/* … then mark each group that a process has as in use … */
 void process_groups_count(struct process_groups *g, uint32_t number);
 
 /* … then the others are forgotten. */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Process mounts: which mounts of a process may be entered. A look at a file of
- * a FUSE file system waits for a server, which may be any user's, and cannot be
- * given up once the request was sent; even closing a file waits. In a user
- * namespace of their own, users may also mount FUSE below overlayfs, which hides
- * it. So files are looked for only on other file systems, and on overlayfs only
- * if root has mounted it (docs/decisions.md, 196). Nothing here asks a file
- * system.
+ * Process mounts: which mounts of a process may be entered. Looking at a file
+ * of a FUSE file system waits for a server, which may be any user's. Once the
+ * request was sent, the wait cannot be given up; even closing a file waits. In
+ * a user namespace of their own, users may also mount FUSE below overlayfs,
+ * which hides it. So files are looked for only on other file systems, and on
+ * overlayfs only if root has mounted it (docs/decisions.md, 196). Nothing here
+ * asks a file system.
  *
- * The list of mounts is read when the descriptor is open: the kernel gives the
- * number of a mount that is gone to a new one, and an open descriptor keeps its
- * mount, and so the number.
+ * The list of mounts is read while the descriptor is open. The kernel reuses
+ * the number of a mount that is gone, but an open descriptor keeps its mount,
+ * and so the number.
  */
 #include "bpf/process/process_file.h"
 
@@ -38,16 +38,17 @@ struct process_mount {
 	bool is_fuse;
 };
 
-/* Whether two paths are the same object of the kernel. */
+/* Whether two results of stat() are about the same object of the kernel. */
 static bool mounts_same_object(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
 /*
- * Whether the mounts that a process has belong to the user namespace of this
- * process. It may leave them and come back: another of its threads may have
- * stayed there, and take the number over when it runs a program.
+ * Whether the mounts that a process sees belong to the user namespace of
+ * everprof. The process may leave these mounts and come back to them: another
+ * of its threads may have stayed there, and takes over the number of the
+ * process when it runs a program.
  */
 static bool mounts_are_of_root(uint32_t pid)
 {
@@ -95,11 +96,11 @@ static bool mounts_parse_line(char *line, struct process_mount *out)
 }
 
 /*
- * Open the list of the mounts that a process has, as they are seen from its root.
- * The list is that of the moment at which it is opened, whatever the process does
- * until it was read. *of_root says whether these mounts belong to the user
- * namespace of this process: a process can change its mounts at any time, so this
- * is asked before and after, with nothing between that takes time.
+ * Open the list of the mounts that a process has, as they are seen from its
+ * root. The list stays as it is at this moment, whatever the process does
+ * before it is read. *of_root says whether these mounts belong to the user
+ * namespace of everprof. Because a process can change its mounts at any time,
+ * this is checked before and after the opening.
  */
 static int mounts_open(uint32_t pid, bool *of_root)
 {
@@ -143,7 +144,10 @@ static bool mounts_visit(uint32_t pid, mount_visitor *visit, void *ctx,
 	return found;
 }
 
-/* The number of the mount that a descriptor is on, which no mount has: 0. */
+/*
+ * Return the number of the mount that a descriptor is on. 0, which is the
+ * number of no mount: it is not known.
+ */
 static uint32_t mounts_number(int place)
 {
 	struct buf text = buf_init(8192);
@@ -179,9 +183,10 @@ static bool mount_is_numbered(const struct process_mount *mount, void *wanted)
 }
 
 /*
- * Whether a mount may be entered, which is in a list of mounts of root or of
- * somebody else. An overlay that the first process of the machine sees was
- * mounted by root; container engines do so.
+ * Whether a mount may be entered. `of_root` says whether its list of mounts
+ * belongs to the user namespace of everprof. If not, an overlay may be entered
+ * if the first process of the machine sees it: then root has mounted it, as
+ * container engines do.
  */
 static bool mounts_may_enter(struct process_mount *mount, bool of_root)
 {

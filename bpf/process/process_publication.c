@@ -42,7 +42,7 @@ static uint32_t publication_add(struct process_table *t, struct extent extent)
 	return number;
 }
 
-/* Whether a mapping that was published has the table that it has now. */
+/* Whether a published mapping refers to the table that its file has now. */
 static bool process_has_table(const struct process_table *t,
 			      const struct process *p,
 			      const struct sampler_mapping *m)
@@ -57,9 +57,9 @@ static bool process_has_table(const struct process_table *t,
 }
 
 /*
- * There is no room for the mappings of a process. The entries of a table that is
- * gone will be those of another one, so none of the mappings that were published
- * may lead there. Returns false.
+ * Correct the older publication of a process whose mappings find no room. The
+ * entries of a table that is gone will belong to another table, so no published
+ * mapping may refer to them. Returns false.
  */
 static bool process_publish_less(struct process_table *t, struct process *p)
 {

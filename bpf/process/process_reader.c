@@ -14,7 +14,7 @@ enum {
 	/* Longer texts are cut off. */
 	TEXT_MAX = 64 << 10,
 	CMDLINE_MAX = 4096,
-	/* Room for the texts beside the mappings. */
+	/* Room in an answer for the texts other than the mappings. */
 	TEXTS_MAX = 256 << 10,
 };
 
@@ -69,8 +69,8 @@ static int process_read_maps(int dir, struct buf *out, struct err *err)
 }
 
 /*
- * The operation PROCESS_READ: the descriptor is the directory of a process; the
- * argument is a byte, 1: with its mappings.
+ * Perform the operation PROCESS_READ. The descriptor is the directory of a
+ * process. The argument is a byte; 1: read the mappings, too.
  */
 static int process_reader_text(int dir, struct bytes argument, struct buf *out,
 			       struct err *err)
@@ -140,7 +140,10 @@ static void process_open_encode(const struct process_open *o, struct buf *out)
 	enc_str(out, str_from(o->wish.inode));
 }
 
-/* The groups are to be freed, in case of an error too. */
+/*
+ * Decode the argument of PROCESS_OPEN. The caller must free the groups, even
+ * after an error.
+ */
 static bool process_open_decode(struct bytes b, struct process_open *out)
 {
 	struct dec d = dec_init(b);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Process reader: reads what /proc tells of a process, and opens files as the
- * process sees them, in a process of its own. Opening /proc/PID/maps, or
- * following the links /proc/PID/exe and /proc/PID/root, takes a lock of that
- * process (exec_update_lock in Linux), and a process in the middle of execve()
- * holds it while it closes its files, for as long as the server of a FUSE file
- * system, which may be any user's, likes. A thread that waits can only be ended
- * together with its process; so this one can be killed, or abandoned
- * (docs/decisions.md, 201). /proc/PID/status takes no such lock.
+ * Process reader: a separate process that reads what /proc tells of a process,
+ * and opens files as that process sees them. Opening /proc/PID/maps, or
+ * following the links /proc/PID/exe and /proc/PID/root, takes a lock of the
+ * process PID (exec_update_lock in Linux). In the middle of execve(), a process
+ * holds this lock while it closes its files. If a file is on a FUSE file
+ * system, this lasts for as long as its server likes, which may be any user's.
+ * A thread that waits for the lock can only be ended together with its process.
+ * A separate process can be killed, or abandoned (docs/decisions.md, 201).
+ * /proc/PID/status takes no such lock.
  *
  * Ownership: the caller owns helpers, answers and descriptors.
  * Threads: one thread for each helper.
@@ -27,8 +28,8 @@ enum {
 };
 
 /*
- * Be the process that reads: standard input is the socket to it. Returns the
- * status for exit().
+ * Run as the process that reads. Standard input is the socket to the process
+ * that asks. Returns the status for exit().
  */
 int process_reader_serve(void);
 

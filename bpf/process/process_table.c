@@ -9,7 +9,8 @@
 
 enum {
 	/*
-	 * The time after which mappings may be read again, and its doublings.
+	 * After which time mappings may be read again, and how often this time
+	 * is doubled at most.
 	 */
 	PROCESS_SCAN_MS = 100,
 	PROCESS_SCANS_SHIFT = 8,
@@ -105,8 +106,8 @@ static void process_forget(struct process_table *t, uint32_t number)
 
 /*
  * Whether a process gives way to others when the hand of the clock (the
- * replacement algorithm) reaches it: those that were not sampled since the last
- * time do, and those that have more than their share.
+ * replacement algorithm) reaches it. It does if it was not sampled since the
+ * last time, or if it has more than its share.
  */
 static bool process_gives_way(struct process *p, uint64_t now)
 {
@@ -205,7 +206,10 @@ static void process_map(struct process_table *t, struct process *p,
 		;
 	if (!address_space_map(&t->pool, &p->space, range))
 		t->crowded_out++;
-	/* What it overlaps is not mapped any more in any case. */
+	/*
+	 * Even if the range found no room, what it overlaps is not mapped any
+	 * more.
+	 */
 	process_change(t, p);
 }
 
@@ -271,7 +275,9 @@ static void process_report_map(struct process_table *t,
 	buf_fini(&inode);
 }
 
-/* A process has no group, but had one. */
+/*
+ * Take a process out of its group. If `old` is a group, it becomes `old_group`.
+ */
 static void process_leave_group(struct process *p, uint32_t old)
 {
 	p->group = PROCESS_NO_GROUP;
@@ -344,7 +350,10 @@ void process_table_sampled(struct process_table *t, uint32_t pid)
 		return;
 	p = &t->processes.v[number];
 	p->sampled = true;
-	/* It found no room before; there is some now, or others give way. */
+	/*
+	 * Its mappings may have found no room before. There may be room now, or
+	 * other processes give way.
+	 */
 	if (p->changed)
 		process_needs_work(t, p);
 }
@@ -546,8 +555,8 @@ static void process_retire(struct process_table *t, uint32_t number,
 }
 
 /*
- * Let others give way to processes that are sampled, and for whose mappings
- * there was no room. What is freed can be taken after EXTENTS_DELAY_MS.
+ * Let processes give way to those that are sampled, but have no room for their
+ * mappings. The room becomes free after EXTENTS_DELAY_MS.
  */
 static void process_table_make_room(struct process_table *t, size_t mappings,
 				    uint64_t now)
@@ -560,7 +569,7 @@ static void process_table_make_room(struct process_table *t, size_t mappings,
 		;
 }
 
-/* Visit the processes that have ended, but not at each turn of the caller. */
+/* Visit the processes that have ended, at most once in PROCESS_RETIRE_MS. */
 static void process_table_retire(struct process_table *t, uint64_t now)
 {
 	size_t left = 0;
@@ -589,8 +598,8 @@ void process_table_publish(struct process_table *t, uint64_t now)
 		struct process *p = &t->processes.v[t->work.v[i]];
 
 		/*
-		 * Its place was used for another process, which is in the list,
-		 * too.
+		 * The process was forgotten since. If another one has its
+		 * place, the list has that place twice.
 		 */
 		if (!p->listed)
 			continue;

@@ -35,8 +35,8 @@ enum {
 	/* How often processes that have ended are visited. */
 	PROCESS_RETIRE_MS = 100,
 	/*
-	 * For how long a process that is being read does not give way to others:
-	 * so long its samples wait.
+	 * For how long a process that is being read does not give way to
+	 * others. Its samples wait for so long.
 	 */
 	PROCESS_ASKED_MS = 1000,
 	/*
@@ -85,10 +85,11 @@ struct process {
 	uint64_t asked_at;
 	/* When it began, or ran its program, as reported; ns; 0: not reported. */
 	uint64_t began_ns;
-	bool live;      /* not a gap in the array of processes */
-	bool changed;   /* since it was published */
-	bool corrected; /* what was published, since it changed last */
-	bool listed;    /* in the list of processes that need work */
+	bool live;    /* not a gap in the array of processes */
+	bool changed; /* since it was published */
+	/* its publication was corrected, since it changed last */
+	bool corrected;
+	bool listed;  /* in the list of processes that need work */
 	bool sampled; /* sampled since the hand of the table reached it last */
 	bool ignored; /* until it runs another program */
 	bool ended;
@@ -118,10 +119,11 @@ struct process_table {
 	VEC(struct publication) publications;
 	VEC(uint32_t) publication_gaps;
 	struct table by_pid;
-	uint32_t hand;        /* where process_evict() goes on */
-	uint64_t evicted;     /* processes that gave way to others */
-	uint64_t refused;     /* processes for which there was no room */
-	uint64_t crowded_out; /* mappings, or all of a process, without room */
+	uint32_t hand;    /* where process_evict() goes on */
+	uint64_t evicted; /* processes that gave way to others */
+	uint64_t refused; /* processes for which there was no room */
+	/* attempts to store or publish mappings that found no room */
+	uint64_t crowded_out;
 };
 
 /* Begin with an array of `count` mappings, which must outlive the table. */
@@ -140,10 +142,10 @@ void process_table_report(struct process_table *t,
 			  const struct side_band_record *r, uint64_t now);
 
 /*
- * Set the name of a process, and replace its mappings by those in the text
- * (bpf/process/process_reader.h) that was read of it at the time `read_ns`. What was
- * reported after that time stays, because the text may not have it. Mapped files
- * are identified by device and inode.
+ * Set the name of a process, and replace its mappings by those of `text`, which
+ * was read at the time `read_ns` (bpf/process/process_reader.h). Mappings that
+ * were reported after that time stay, because the text may not have them.
+ * Mapped files are identified by device and inode.
  */
 void process_table_scan(struct process_table *t, uint32_t pid,
 			const struct process_text *text, uint64_t read_ns,
@@ -152,7 +154,7 @@ void process_table_scan(struct process_table *t, uint32_t pid,
 /* Return the user of a process; PROCESS_UID_GONE: it is not known. */
 uint32_t process_table_uid(struct process_table *t, uint32_t pid);
 
-/* Set the group of a process, which need not be known. */
+/* Set the group of a process. If the process is not known, do nothing. */
 void process_table_set_group(struct process_table *t, uint32_t pid,
 			     uint32_t group);
 
@@ -172,10 +174,11 @@ void process_table_regroup(struct process_table *t, struct process *p);
 void process_table_mark(struct process_table *t, uint32_t pid, uint64_t now);
 
 /*
- * Whether a process may be read again, because a sample was taken outside of its
- * mappings, or its group is not known: first at once, then after ever longer
- * times, because code may be where no mapping is reported. Counts the attempt,
- * and notes that the process is being read, until process_table_answer().
+ * Whether a process may be read again, because a sample was taken outside of
+ * its mappings, or its group is not known. The first read is allowed at once,
+ * further ones after ever longer times, because code may always be where no
+ * mapping is reported. Counts the attempt, and notes that the process is being
+ * read, until process_table_answer().
  */
 bool process_table_may_scan(struct process_table *t, uint32_t pid,
 			    uint64_t now);
@@ -209,9 +212,9 @@ const struct process *process_table_find(const struct process_table *t,
 #define PUBLICATION_NONE UINT32_MAX
 
 /*
- * Publish what a process has mapped. False: there is no room, which is counted;
- * the older publication stays, without the tables that its mappings do not have
- * any more, and the process remains one that has changed.
+ * Publish what a process has mapped. False: there is no room, which is counted.
+ * The older publication then stays, but its mappings lose the tables that they
+ * do not have any more, and the process still counts as changed.
  */
 NODISCARD bool process_publish(struct process_table *t, struct process *p,
 			       uint64_t now);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Process uid: the user of a process, by whom its files are opened and whose
- * share they count to. It is the owner of /proc/PID, whether or not the process
- * is dumpable; the file status, which has it, too, takes 10 ms if the user is in
- * 65 536 groups. It is asked for once for each program that a process runs, and
- * again where a file is to be opened by it: a process may change its user.
+ * Process uid: the user of a process. The files of the process are opened as
+ * this user, and count to the share of this user. The user is the owner of
+ * /proc/PID, whether or not the process is dumpable. The file status has the
+ * user, too, but reading it takes 10 ms if the user is in 65 536 groups. The
+ * user is asked for once for each program that a process runs, and again before
+ * a file is to be opened as the user, because a process may change its user.
  *
  * Threads: one thread at a time for each.
  */
@@ -18,7 +19,8 @@
 #define PROCESS_UID_GONE UINT32_MAX
 
 struct process_uid {
-	uint32_t uid; /* else that of its parent, or before its program */
+	/* if not known: that of the parent, or of the previous program */
+	uint32_t uid;
 	bool is_known;
 };
 
@@ -37,7 +39,7 @@ static inline struct process_uid process_uid_guess(struct process_uid before)
 /* Return the user of a process, or the guess, if it has ended. */
 uint32_t process_uid_find(struct process_uid *u, uint32_t pid);
 
-/* The same, but it is asked for again. */
+/* The same, but ask for the user again, even if it is known. */
 uint32_t process_uid_ask(struct process_uid *u, uint32_t pid);
 
 #endif

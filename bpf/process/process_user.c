@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 /*
- * Read the beginning of the status of a process, up to its last blank, so that
- * no number is cut. *whole says that this is all of it. False: the process has
- * ended.
+ * Read the beginning of the status of a process. If it is cut, it ends at its
+ * last blank, so that no number is cut. *whole says whether it is all of the
+ * status. False: the process has ended.
  */
 static bool process_status_read(uint32_t pid,
 				char text[PROCESS_USER_STATUS_MAX], bool *whole)
@@ -135,8 +135,9 @@ void process_user_fini(struct process_user *u)
 }
 
 /*
- * Whether the user has the right `bit`, whoever it is: of nobody, it is not
- * known whether the file is its own, or which groups it has.
+ * Whether the user has the right `bit` as one of all others. If not all groups
+ * of the user are known, the group of the file must have the right, too. Nobody
+ * may be the owner, so the owner must have it, too.
  */
 static bool process_user_may_as_other(const struct process_user *u,
 				      const struct stat *st, unsigned bit)

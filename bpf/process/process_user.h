@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Process user: which files the user of a process could open. The collector may
- * read every file, but paths come from processes, which must not learn what
- * their user cannot read, nor have it opened.
+ * read every file, but the paths come from processes. A process must neither
+ * learn what its user cannot read, nor have such a file opened.
  *
  * Ownership: process_user_fini() frees the groups.
  * Threads: one thread at a time for each.
@@ -17,18 +17,18 @@
 
 enum {
 	/*
-	 * How much is read of the status of a process, in bytes: it has room
-	 * for some hundred groups. The groups behind them count against the
-	 * user: they give no rights, and where a group has fewer rights than
-	 * all others, the user may be in it.
+	 * How many bytes of the status of a process are read. There is room for
+	 * some hundred groups. Groups that are cut off give no rights. They may
+	 * take rights away: the user may be in a group that has fewer rights to
+	 * a file than all others.
 	 */
 	PROCESS_USER_STATUS_MAX = 8 << 10,
 };
 
 /*
- * The user without rights, for files of processes that have ended, who may do
- * what all users may. No file belongs to this number; 65534 is a user, who may
- * have files.
+ * Nobody: the user for files of processes that have ended. Nobody may only do
+ * what all users may. No file belongs to this number, unlike 65534, which is a
+ * user who may have files.
  */
 #define PROCESS_USER_NOBODY UINT32_MAX
 

@@ -29,8 +29,8 @@ static int room_part_compare(const void *a, const void *b)
 }
 
 /*
- * Find the first neighbours that leave a piece when they go, of those that were
- * used up to a time.
+ * Find the first neighbours that leave a free piece of `count` entries when
+ * they go. Only parts that were not used after the time `until` may go.
  */
 static bool table_room_find_until(const struct table_room *r, uint32_t count,
 				  uint64_t until, size_t *first, size_t *end)

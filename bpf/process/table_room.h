@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Table room: decides which unwind tables give way to a new one. The room for a
- * table is one piece of an array. Tables that happen to be the oldest may lie
- * far apart, so that many of them would have to go until one piece is large
- * enough: so neighbours go together.
+ * Table room: decides which unwind tables give way to a new one. A table needs
+ * one piece of an array. The oldest tables may lie far apart, so that many of
+ * them would have to go until one piece is large enough. Therefore, tables that
+ * are neighbours go together.
  *
  * Ownership: the caller's.
  * Threads: one thread at a time.
@@ -37,9 +37,9 @@ uint32_t table_room_left(const struct table_room *r);
 
 /*
  * Sort the parts by their places, and find neighbours that leave one free piece
- * of `count` entries when they go: parts [*first, *end), which may be none. Of
- * all that would do, they are those of which the last one used was not used for
- * the longest time. False: there are none.
+ * of `count` entries when they go: parts [*first, *end), which may be none. If
+ * there are several such groups of neighbours, choose the one whose last use is
+ * longest ago. False: there are none.
  */
 NODISCARD bool table_room_find(struct table_room *r, uint32_t count,
 			       size_t *first, size_t *end);

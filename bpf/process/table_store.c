@@ -6,8 +6,9 @@
 
 enum {
 	/*
-	 * Tables in use are moved to make one piece of many, if this part of the
-	 * room is still free then: else they might find no other place.
+	 * Tables in use are moved, to join free pieces into one, only if this
+	 * part of the room stays free. Otherwise, they might find no other
+	 * place.
 	 */
 	ROOM_FOR_PIECES = 8,
 };
@@ -55,8 +56,8 @@ uint32_t table_store_find(struct table_store *s, const struct table_key *key)
 }
 
 /*
- * Remove a table that has no users. The kernel may read its entries until some
- * time after it had one.
+ * Remove a table that has no users. The kernel may read its entries until
+ * EXTENTS_DELAY_MS after it was used last.
  */
 static void table_store_evict(struct table_store *s, uint32_t number,
 			      uint64_t now)
@@ -102,8 +103,9 @@ static uint64_t table_store_share(const struct table_store *s, uint32_t owner)
 
 /*
  * Find the owner other than root whose tables have more than half of the room.
- * Returns by how many entries; 0: there is none. Only the winner of a vote can
- * have so many (the algorithm of Boyer and Moore).
+ * Returns how many entries they have more than half; 0: there is no such owner.
+ * Only the winner of a vote (the algorithm of Boyer and Moore) can be this
+ * owner.
  */
 static uint32_t table_store_surplus(const struct table_store *s,
 				    uint32_t *winner)
@@ -149,7 +151,10 @@ static void table_store_list(const struct table_store *s,
 	}
 }
 
-/* Let tables go that are idle: those that no process has, and all with `users`. */
+/*
+ * Permit idle tables to go: those that no process has and, if `users` is true,
+ * also those that processes have.
+ */
 static void table_store_offer_idle(const struct table_store *s,
 				   struct table_room *room, bool users,
 				   uint64_t now)
@@ -164,7 +169,7 @@ static void table_store_offer_idle(const struct table_store *s,
 	}
 }
 
-/* Let all tables of an owner go, or (NULL) those of all owners. */
+/* Permit all tables of an owner to go. NULL: those of all owners. */
 static void table_store_offer(const struct table_store *s,
 			      struct table_room *room, const uint32_t *owner)
 {

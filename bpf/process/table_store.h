@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Table store: the unwind tables in the kernel, which are packs. A table is
- * there once, however many processes use the file. Tables remain until their
- * room is needed; neighbours that were in no sample for the longest time are
- * evicted first, whether or not a process still has the file. A table that found no
- * room, or was evicted while a process had its file, is "crowded out": the owner
- * reads its file again when it is sampled.
+ * stored once, however many processes use the file. Tables remain until their
+ * room is needed. Then tables that no process has are evicted first, and after
+ * them tables that were in no sample for some time, even if a process has the
+ * file. Neighbours are evicted together; those that were in no sample for the
+ * longest time go first. A table that found no room, or was evicted while a
+ * process had its file, is "crowded out": the owner reads its file again when
+ * it is sampled.
  *
  * Ownership: the store owns its tables; the entries are the sampler's.
  * Threads: one thread at a time.
@@ -20,8 +22,8 @@
 
 enum {
 	/*
-	 * Largest size of the name of a file: a build ID with the file's owner,
-	 * or what identifies it.
+	 * Largest size of a key: the build ID of a file and its owner, or
+	 * hashes of the file's path and identity.
 	 */
 	TABLE_KEY_MAX = 72,
 	TABLE_STORE_NONE = UINT32_MAX,
@@ -80,15 +82,16 @@ void table_store_fini(struct table_store *s);
 uint32_t table_store_find(struct table_store *s, const struct table_key *key);
 
 /*
- * Add a table, which the store does not have, and take a reference to it. For
- * its entries, tables are evicted that no process has, then those that were in
- * no sample for TABLE_IDLE_MS. If free room lies in too many pieces, tables
- * between them are evicted, too, and find room elsewhere. Another owner, who is
- * not root and has more than half of the room, gives way; he keeps half of it, or
- * less by a part of one table, as tables go as a whole. Entries of tables that a
- * process has, or had a moment ago, are free after EXTENTS_DELAY_MS, when the
- * kernel does not read them any more. As long as there is no room, the table has none:
- * frame pointers are used. Returns its number.
+ * Add a table that the store does not have, and take a reference to it. To make
+ * room for its entries, tables that no process has are evicted, then those that
+ * were in no sample for TABLE_IDLE_MS. If free room lies in too many pieces,
+ * tables between the pieces are evicted, too, and find room elsewhere.
+ * Otherwise, another owner, who is not root and has more than half of the room,
+ * gives way, and keeps half of it; as only whole tables go, it may be less by a
+ * part of one table. If a process has a table, or had it a moment ago, its
+ * entries become free only after EXTENTS_DELAY_MS, when the kernel does not
+ * read them any more. As long as there is no room, the new table has no
+ * entries, and frame pointers are used. Returns the number of the table.
  */
 uint32_t table_store_add(struct table_store *s, const struct table_key *key,
 			 uint32_t owner, const struct unwind_pack *pack,

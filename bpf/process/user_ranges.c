@@ -4,7 +4,10 @@
 #include "base/buf.h"
 #include "base/file_slurp.h"
 
-/* Parse a line, "name:first:count". False: it is wrong, or has the number 0. */
+/*
+ * Parse a line, "name:first:count". False: the line is malformed, or its range
+ * contains the number 0.
+ */
 static bool user_range_parse(struct str line, struct user_range *out)
 {
 	struct str rest;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * User ranges: which numbers of users belong to one user. A user may have 65 536
- * of them for user namespaces. Shares of time and room are for users: so a range
- * of numbers that one user was given counts as one.
+ * User ranges: which user numbers belong to one user. A user may have 65 536 of
+ * them for user namespaces. Shares of time and room are given to users, so all
+ * numbers of such a range count as one user.
  *
  * Ownership: the ranges own their list.
  * Threads: any, after they were read.
@@ -38,7 +38,10 @@ void user_ranges_read(struct user_ranges *r, const char *path);
 /* Free the list. */
 void user_ranges_fini(struct user_ranges *r);
 
-/* Return the number to whose share a user counts. `r` may be NULL: its own. */
+/*
+ * Return the number to whose share a user counts: the first of its range, or
+ * its own if it is in no range. `r` may be NULL.
+ */
 uint32_t user_ranges_share(const struct user_ranges *r, uint32_t uid);
 
 #endif

@@ -29,7 +29,7 @@ enum {
 	CFA_VAL_EXPRESSION = 0x16,
 	CFA_GNU_ARGS_SIZE = 0x2e,
 	CFA_GNU_NEGATIVE_OFFSET = 0x2f,
-	/* The upper two bits; the lower six are the operand. */
+	/* These use only the upper two bits; the lower six are the operand. */
 	CFA_ADVANCE_LOC = 0x40,
 	CFA_OFFSET = 0x80,
 	CFA_RESTORE = 0xc0,
@@ -122,7 +122,10 @@ static int64_t cfa_run_factored(struct cfa_run *r)
 	return r->d.bad ? 0 : offset;
 }
 
-/* Show the rules up to a new address, which is `delta` units further on. */
+/*
+ * Advance by `delta` units of code_align, and show the rules of the addresses
+ * before to the visitor.
+ */
 static void cfa_run_advance(struct cfa_run *r, uint64_t delta)
 {
 	uint64_t to;

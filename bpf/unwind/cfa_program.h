@@ -30,8 +30,8 @@ struct cfa_program {
 };
 
 /*
- * Receive the rules from one address up to, and without, another one; call
- * come in the order of addresses.
+ * Receive the rules for the addresses from `from` to `to`, without `to`. The
+ * calls come in the order of addresses.
  */
 typedef void cfa_visit(void *ctx, uint64_t from, uint64_t to,
 		       const struct cfa_rules *rules);

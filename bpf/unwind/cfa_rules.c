@@ -44,9 +44,9 @@ static struct unwind_row cfa_row_register(uint64_t reg, int64_t offset)
 }
 
 /*
- * The expression that linkers write for the procedure linkage table, whose
- * entries of 16 bytes push one word on the way:
- * rsp + 8 + ((rip & 15) >= K) << 3.
+ * Whether an expression is the one that linkers write for the procedure linkage
+ * table: rsp + 8 + (((rip & 15) >= K) << 3). Each entry of that table has 16
+ * bytes, and pushes one word on the way.
  */
 static bool cfa_expression_plt(struct dec d, int64_t *threshold)
 {

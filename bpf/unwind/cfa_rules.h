@@ -30,7 +30,7 @@ enum rule_kind {
 	RULE_UNDEFINED,
 	RULE_SAME,
 	RULE_OFFSET,     /* at CFA + offset */
-	RULE_EXPRESSION, /* at the address that the expression has */
+	RULE_EXPRESSION, /* at the address that the expression computes */
 	RULE_OTHER,      /* something that no row expresses */
 };
 
@@ -43,15 +43,16 @@ struct register_rule {
 
 /* All rules that matter for rows. */
 struct cfa_rules {
-	bool by_expression; /* of the CFA; otherwise cfa_register + cfa_offset */
-	bool signal;        /* a function that returns from a signal handler */
+	/* the CFA is `expression`; otherwise cfa_register + cfa_offset */
+	bool by_expression;
+	bool signal; /* a function that returns from a signal handler */
 	uint64_t cfa_register;
 	int64_t cfa_offset;
 	struct bytes expression; /* of the CFA */
 	struct register_rule rbp;
 	struct register_rule ret;
-	struct register_rule
-		watched; /* of another register that was asked for */
+	/* of another register that was asked for */
+	struct register_rule watched;
 };
 
 /*

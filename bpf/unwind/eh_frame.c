@@ -30,8 +30,9 @@ static size_t eh_position(const struct eh_reader *r, const struct dec *d)
 }
 
 /*
- * Read what an entry is, and where its CIE is. In .eh_frame the field is the
- * distance back to the CIE; in .debug_frame it is the position of the CIE.
+ * Read whether an entry is a CIE, or where its CIE is. In .eh_frame, this field
+ * is the distance back to the CIE; in .debug_frame, it is the position of the
+ * CIE.
  */
 static void eh_entry_identify(const struct eh_reader *r, struct eh_entry *e,
 			      bool wide)
@@ -51,8 +52,8 @@ static void eh_entry_identify(const struct eh_reader *r, struct eh_entry *e,
 }
 
 /*
- * Read the next entry at d and move d behind it. Returns false at the end, of
- * which a length of 0 is another form.
+ * Read the next entry at d and move d behind it. Returns false at the end of
+ * the section. An entry with the length 0 is an end, too.
  */
 static bool eh_entry_read(const struct eh_reader *r, struct dec *d,
 			  struct eh_entry *e)
@@ -96,8 +97,8 @@ static uint64_t eh_number(struct dec *d, uint8_t encoding)
 }
 
 /*
- * Read an address. For functions, only absolute addresses and those relative to
- * their own position are used.
+ * Read an address. Only absolute addresses and those relative to their own
+ * position are supported, as functions use no others.
  */
 static uint64_t eh_address(const struct eh_reader *r, struct dec *d,
 			   uint8_t encoding)
@@ -147,7 +148,7 @@ static void eh_augmentation(struct eh_reader *r, struct dec *d,
 		d->bad = true;
 }
 
-/* Read the text of a CIE that says how it is augmented. */
+/* Read the augmentation string of a CIE, with its NUL. */
 static struct str eh_letters(struct dec *d)
 {
 	const uint8_t *start = d->pos;
@@ -221,7 +222,10 @@ static bool eh_function_read(const struct eh_reader *r, struct dec *d,
 		dec_str(d);
 	out->program = &r->program;
 	out->instructions = dec_bytes(d, dec_left(d));
-	/* Linkers leave descriptions of functions that they removed, at 0. */
+	/*
+	 * In .debug_frame, linkers leave the descriptions of functions that
+	 * they removed, with the address 0.
+	 */
 	return !d->bad && (out->start || !r->section.debug) &&
 	       !__builtin_add_overflow(out->start, size, &out->end);
 }

@@ -15,7 +15,7 @@
 #include "bpf/unwind/cfa_program.h"
 
 enum {
-	/* Largest number of bytes of initial instructions of functions. */
+	/* Largest size of the instructions of a CIE in bytes. */
 	EH_CIE_INSTRUCTIONS_MAX = 1024,
 };
 

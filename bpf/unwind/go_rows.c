@@ -15,10 +15,10 @@ struct go_rows {
 };
 
 /*
- * Whether a function in assembler saves rbp below its return address where its
- * frame begins. Go's assembler adds this at the beginning of a function that
- * declares a frame: since Go 1.21 push %rbp; before, it moves the stack pointer,
- * and then mov %rbp,offset(%rsp).
+ * Whether a function in assembler saves rbp below its return address, where its
+ * frame begins. Go's assembler adds instructions for this to a function that
+ * declares a frame. Since Go 1.21, the first one is push %rbp. Before, the
+ * function moved the stack pointer, and then had mov %rbp,offset(%rsp).
  */
 static bool go_frame_saves_fp(struct elf_file *f, const struct go_code *c)
 {
@@ -33,8 +33,9 @@ static bool go_frame_saves_fp(struct elf_file *f, const struct go_code *c)
 }
 
 /*
- * The row of a function in assembler that only adds to the stack pointer. It may
- * use rbp for something else, or leave it to its caller.
+ * Return the row of a function in assembler that moves the stack pointer only
+ * by constants. Such a function may use rbp for something else, or leave it to
+ * its caller.
  */
 static struct unwind_row go_row_of_assembler(struct go_rows *g,
 					     const struct go_code *c)
@@ -56,8 +57,8 @@ static struct unwind_row go_row_of_assembler(struct go_rows *g,
 }
 
 /*
- * Whether the kernel returns from a signal handler to the function, which calls
- * it to return to the interrupted code.
+ * Whether this is the function to which the kernel returns from a signal
+ * handler. It makes the system call that returns to the interrupted code.
  */
 static bool go_code_ends_signals(const struct go_code *c)
 {
@@ -71,7 +72,7 @@ static bool go_code_ends_signals(const struct go_code *c)
 static struct unwind_row go_row_of(struct go_rows *g, const struct go_code *c)
 {
 	bool moves = c->flags & GO_MOVES_STACK;
-	/* Without a frame from its beginning to its end. */
+	/* The function has no frame at any of its addresses. */
 	bool flat = c->from == c->function && c->rest && !c->depth;
 
 	if (go_code_ends_signals(c))
@@ -94,8 +95,8 @@ static void go_rows_visit(void *ctx, const struct go_code *c)
 	uint64_t from = c->from;
 
 	/*
-	 * The unwinder looks up the address before the one to which a handler
-	 * returns.
+	 * The row begins one byte early: the unwinder looks up the address
+	 * before the one to which a handler returns.
 	 */
 	if (row.kind == UNWIND_SIGNAL && from)
 		from--;
@@ -109,7 +110,10 @@ static void go_rows_visit(void *ctx, const struct go_code *c)
 		*vec_add(&g->rows) = row;
 }
 
-/* Append a row of the table, unless it is in the code of Go. */
+/*
+ * Put the rows for the code of Go, which ends at `end`, in place of those that
+ * the table has there.
+ */
 static void go_rows_merge(struct unwind_table *t, struct go_rows *g,
 			  uint32_t end)
 {

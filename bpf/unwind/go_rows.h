@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rows for code of Go, which has frame pointers but no call frame information.
- * Where a function has not set up its frame, or never does, the frame pointer is
- * that of its caller: then the return address is at the stack pointer. Go's table
- * of functions says where that is. Functions in assembler are unwound by the
- * stack pointer, as they may use the frame pointer for something else.
+ * While a function has no frame, or if it never sets one up, the frame pointer
+ * is that of its caller, and the return address is at the stack pointer. Go's
+ * table of functions says where this is the case. Functions in assembler are
+ * unwound by the stack pointer, as they may use the frame pointer for something
+ * else.
  *
  * Ownership: the table owns its rows; the file is borrowed.
  * Threads: one thread per file.
@@ -16,9 +17,9 @@
 #include "symbols/file/elf_file.h"
 
 /*
- * Add rows for the code of Go, in place of those that the table has there.
- * Returns false if the file has no such code, or too much; the table is then as
- * it was.
+ * Put rows for the code of Go in place of those that the table has there.
+ * Returns false if the file has no such code, or if it is too large; the table
+ * is then unchanged.
  */
 bool go_rows_add(struct elf_file *f, struct unwind_table *t);
 

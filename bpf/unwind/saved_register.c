@@ -11,8 +11,9 @@ enum {
 struct saved_call {
 	size_t row; /* number of the row */
 	uint64_t target;
-	int64_t place; /* of the register, from the CFA of the target; or 0 */
-	bool found;    /* the target has call frame information */
+	/* offset from the target's CFA to the saved register; 0: none */
+	int64_t place;
+	bool found; /* the target has call frame information */
 };
 
 /* The calls of the rows of a table. */
@@ -30,8 +31,9 @@ static uint64_t row_register(const struct unwind_row *row)
 }
 
 /*
- * Whether a row's CFA is in a register that functions preserve. A row that
- * leaves rbp alone can say in `fp` where that register is saved.
+ * Whether the CFA of a row is in a register that functions preserve. The row
+ * must leave rbp unchanged, so that its `fp` is free to say where that register
+ * is saved.
  */
 static bool row_is_wanted(const struct unwind_row *row)
 {
@@ -86,7 +88,7 @@ static void call_visit(void *ctx, uint64_t from UNUSED, uint64_t to UNUSED,
 		*place = rules->watched.offset;
 }
 
-/* Whether there are calls in rows of a register. */
+/* Whether there are calls in rows whose CFA is in the register `reg`. */
 static bool calls_have(const struct saved_calls *c,
 		       const struct unwind_table *t, uint64_t reg)
 {
@@ -97,7 +99,10 @@ static bool calls_have(const struct saved_calls *c,
 	return false;
 }
 
-/* Find the places of one register by the functions of the section. */
+/*
+ * Find where the called functions save a register, by the functions of the
+ * section.
+ */
 static void calls_resolve(struct saved_calls *c, const struct unwind_table *t,
 			  struct eh_section section, uint64_t reg)
 {
@@ -134,7 +139,10 @@ static size_t calls_apply(const struct saved_calls *c, struct unwind_table *t,
 	for (; i < c->calls.count && c->calls.v[i].row == row; i++) {
 		const struct saved_call *call = &c->calls.v[i];
 
-		/* Other bytes may look like a call. */
+		/*
+		 * Without call frame information, the bytes may only look like
+		 * a call.
+		 */
 		if (!call->found)
 			continue;
 		if (!call->place || (place && place != call->place))

@@ -2,10 +2,11 @@
 /*
  * Rows whose CFA is in a register other than rsp and rbp, such as those of the
  * code of ld.so that resolves a function at its first call. In the innermost
- * frame the register is known. Otherwise the function that was called from there
- * has saved it, if it is one that the calling convention preserves (x86-64
- * psABI, section 3.2.1): this module finds out where, by the calls in the code
- * of the row, and the call frame information of the functions that they call.
+ * frame, the value of this register is known. In another frame, the called
+ * function has saved the register, if it is one that the calling convention
+ * preserves (x86-64 psABI, section 3.2.1). This module finds out where. It
+ * looks for calls in the code of the row, and reads the call frame information
+ * of the functions that they call.
  *
  * Threads: one thread per table.
  */

@@ -10,8 +10,8 @@ static struct eh_section eh_section_of(const struct elf_section *s)
 }
 
 /*
- * Build the table of the call frame information. Programs that the compiler
- * was told to make without .eh_frame have it in their debug information.
+ * Build the table from the call frame information. If the compiler was told to
+ * make no .eh_frame, the information is in the section .debug_frame.
  */
 static int unwind_file_frames(struct elf_file *f, struct unwind_table *out,
 			      struct err *err)
@@ -55,7 +55,9 @@ int unwind_file_read(struct elf_file *f, struct unwind_table *out,
 		return err_set(err, ERR_UNSUPPORTED,
 			       "unwind tables are built for x86-64 only");
 	rc = unwind_file_frames(f, out, err);
-	/* Programs of Go have the section only for code of other languages. */
+	/*
+	 * In programs of Go, .eh_frame describes only code of other languages.
+	 */
 	if ((!rc || rc == ERR_NOTFOUND) && go_rows_add(f, out))
 		rc = 0;
 	return rc;

@@ -20,8 +20,8 @@ enum {
 };
 
 /*
- * Build the table of a file. A file without call frame information gives
- * ERR_NOTFOUND; frame pointers are then the only way to unwind it.
+ * Build the table of a file. ERR_NOTFOUND: the file has neither call frame
+ * information nor code of Go; it can only be unwound by frame pointers.
  * ERR_UNSUPPORTED: the file is not for x86-64. Other errors as
  * elf_file_section() and unwind_table_build().
  */

@@ -24,7 +24,10 @@ struct pattern {
 
 /* A pack that is being built. */
 struct packing {
-	/* Until the number of pages is known, `steps` is an index of `steps`. */
+	/*
+	 * Until the number of pages is known, `steps` of a run is an index into
+	 * the vector `steps`.
+	 */
 	VEC(struct unwind_row) runs;
 	VEC(struct unwind_row) steps;
 	VEC(struct pattern) patterns;
@@ -47,8 +50,9 @@ static bool pattern_same(const void *ctx, uint32_t number, const void *key)
 }
 
 /*
- * Find the pattern of the last steps, which are `x`, and take them away if they
- * are there already. Returns the number of the pattern's first step.
+ * Find the pattern `x`, which consists of the last steps. If an equal pattern
+ * exists, remove these steps again. Returns the number of the pattern's first
+ * step.
  */
 static uint32_t packing_pattern(struct packing *p, struct pattern x)
 {
@@ -66,7 +70,7 @@ static uint32_t packing_pattern(struct packing *p, struct pattern x)
 	return x.first;
 }
 
-/* Add a run for the first rows. Returns their number. */
+/* Add a run that begins with the first row. Returns the number of its rows. */
 static size_t packing_add(struct packing *p, const struct unwind_row *rows,
 			  size_t count)
 {
@@ -141,7 +145,10 @@ uint32_t unwind_pack_add(const struct unwind_row *rows, size_t count,
 	return pages;
 }
 
-/* Whether the runs, which begin at an entry, are sorted and have steps. */
+/*
+ * Whether the runs, which are the entries from `first` to `steps`, are sorted
+ * by address and refer to steps.
+ */
 static bool pack_runs_check(const struct unwind_pack *p, uint32_t first,
 			    uint32_t steps)
 {

@@ -20,8 +20,8 @@
  * its calls after its first instructions have set up its frame. The step with
  * the distance 0 ends the pattern.
  *
- * Of the largest tables, a pack is a third: 0.9 million entries in place of the
- * 2.7 million rows of Firefox.
+ * The pack of a large table is a third of its size: for Firefox, 0.9 million
+ * entries in place of 2.7 million rows.
  *
  * Ownership: a pack borrows its entries.
  * Threads: any.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0 OR BSD-2-Clause */
 /*
- * A row of an unwind table: how to find the caller of the code from one address
- * to the address of the next row. The kernel's side of the sampler and the
- * collector share this layout; the kernel has tables in another form
- * (bpf/unwind/unwind_pack.h).
+ * A row of an unwind table. It says how to find the caller of the code between
+ * its address and the address of the next row. The kernel's side of the sampler
+ * and the collector share this layout, but the kernel has the tables in another
+ * form (bpf/unwind/unwind_pack.h).
  *
  * A row is the part of the call frame information (DWARF 5, section 6.4; x86-64
  * psABI, section 3.7) that compilers use: the canonical frame address (CFA) is
@@ -19,8 +19,9 @@
 
 struct unwind_row {
 	/*
-	 * First address, as in the ELF file; larger addresses have no rows. Of a
-	 * step in a pack, the distance from the beginning of the run.
+	 * First address, as in the ELF file. Addresses of more than 32 bits
+	 * have no rows. In a step of a pack: the distance from the beginning of
+	 * the run.
 	 */
 	__u32 pc;
 	union {
@@ -28,8 +29,8 @@ struct unwind_row {
 			/* Operand of the rule of the CFA. */
 			__s16 cfa;
 			/*
-			 * Operand of the rule of rbp, or of the CFA's; times 8
-			 * bytes.
+			 * Operand of the rule of rbp, or a second operand of
+			 * the rule of the CFA, in units of 8 bytes.
 			 */
 			__s8 fp;
 			/*
@@ -72,8 +73,9 @@ enum unwind_cfa {
 	 */
 	UNWIND_POINTER,
 	/*
-	 * Code of Go that goes to another stack and calls there: in the
-	 * innermost frame, the caller is at rsp; else rbp may lead to one.
+	 * Code of Go that goes to another stack and calls functions there. In
+	 * the innermost frame, the return address is at rsp; in other frames,
+	 * rbp may lead to a caller.
 	 */
 	UNWIND_MOVED,
 };

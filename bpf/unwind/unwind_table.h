@@ -25,7 +25,7 @@ enum {
 struct unwind_table {
 	VEC(struct unwind_row) rows;
 	size_t functions; /* number of functions that the table has */
-	size_t skipped;   /* number of those that could not be read */
+	size_t skipped;   /* number of functions that could not be read */
 };
 
 /*

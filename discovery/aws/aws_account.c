@@ -11,7 +11,9 @@
 #include "client/address/endpoint.h"
 #include "discovery/rest/document.h"
 
-/* The metadata service of an instance, and the agent of a container. */
+/*
+ * URLs of the metadata service of an instance, and of the agent of a container.
+ */
 #define METADATA_URL  "http://169.254.169.254"
 #define METADATA_URL6 "http://[fd00:ec2::254]"
 #define AGENT_URL     "http://169.254.170.2"
@@ -43,7 +45,7 @@ struct aws_account {
 	bool has_no_token; /* the metadata service knows no sessions */
 	char *role_name;   /* role of the instance */
 	struct aws_keys keys;
-	size_t assumed; /* roles of the plan that were assumed */
+	size_t assumed; /* number of roles of the plan that were assumed */
 	char *scope;    /* "<region>:<service>" of the request */
 };
 
@@ -189,7 +191,10 @@ static int ask_instance(struct aws_account *a, struct rest_request *q,
 	return rc;
 }
 
-/* Return whether an agent may be asked without encryption. */
+/*
+ * Return whether the URL of an agent is allowed: it has https, or the host of a
+ * local agent.
+ */
 static bool is_agent_url(const char *url)
 {
 	static const char *const hosts[] = {
@@ -290,7 +295,10 @@ static int ask_role(struct aws_account *a, struct rest_request *q)
 	return 0;
 }
 
-/* Write the request for the first keys, unless the plan has them. */
+/*
+ * Write the request for the first keys. If the plan has the keys, copy them
+ * instead.
+ */
 static int ask_keys(struct aws_account *a, struct rest_request *q,
 		    struct err *err)
 {
@@ -311,7 +319,7 @@ static int ask_keys(struct aws_account *a, struct rest_request *q,
 	return 0;
 }
 
-/* A region becomes a part of the names of hosts. */
+/* Check the characters of a region, because it becomes a part of host names. */
 static int check_region(const char *region, struct err *err)
 {
 	size_t len = strspn(region, "abcdefghijklmnopqrstuvwxyz0123456789-");
@@ -346,8 +354,8 @@ static int aws_next(void *data, struct rest_request *q, struct err *err)
 }
 
 /*
- * Take keys from an answer. The member with the session token has different
- * names in different answers.
+ * Take keys from an answer. `token` is the name of the member with the session
+ * token, which differs between answers.
  */
 static int take_keys(struct aws_account *a, const struct yaml_node *n,
 		     const char *token, struct err *err)
@@ -374,8 +382,8 @@ static int take_keys(struct aws_account *a, const struct yaml_node *n,
 }
 
 /*
- * Take the session of the metadata service; an old service without sessions is
- * asked without one.
+ * Take the session of the metadata service. If an old service has no sessions,
+ * note that it must be asked without one.
  */
 static int take_session(struct aws_account *a, const struct http_response *r,
 			struct err *err)
@@ -434,7 +442,7 @@ static int take_document(struct aws_account *a, const struct yaml_node *root,
 	}
 }
 
-/* Take the end of the request under way. */
+/* Take the answer to the request under way, or its failure. */
 static int take_answer_of_step(struct aws_account *a,
 			       const struct http_response *r, struct err *err)
 {

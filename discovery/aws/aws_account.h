@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Accounts of AWS: access keys, from the configuration, the environment, the
- * shared files, the agent of a container, the metadata service of the instance,
- * or for a role; and the region.
+ * Accounts of AWS. They provide access keys and the region. The keys are those
+ * of the configuration, the environment, the shared files, the agent of a
+ * container or the metadata service of the instance, or they belong to an
+ * assumed role.
  *
  * Sources: docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html;
  * AWS Security Token Service API Reference, "AssumeRole" and
@@ -26,8 +27,8 @@ extern const struct rest_account_kind aws_account_kind;
 const char *aws_account_region(const struct aws_account *a);
 
 /*
- * Make a request one that is signed with the keys of the account, for a
- * service such as "ec2".
+ * Have a request signed with the keys of the account. `service` is the AWS
+ * service that gets the request, such as "ec2".
  */
 void aws_account_sign(struct aws_account *a, const char *service,
 		      struct rest_request *q);

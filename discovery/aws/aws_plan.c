@@ -7,7 +7,9 @@
 /* The name of sessions for which nothing else is configured. */
 #define SESSION_NAME "everprof"
 
-/* Profiles can refer to each other; this many in a row are read. */
+/*
+ * Profiles can refer to each other; at most this many references are followed.
+ */
 #define PROFILES_MAX 5
 
 void aws_keys_set(struct aws_keys *k, struct str id, struct str secret,
@@ -162,7 +164,9 @@ static int take_source_profile(struct aws_plan *plan, const char *name,
 {
 	const char *source = aws_profile_get(p, "source_profile");
 
-	/* A profile that names itself has the keys for its role. */
+	/*
+	 * A profile whose source_profile is its own name has the keys itself.
+	 */
 	if (str_is(str_of(source), name))
 		return take_profile_keys(plan, p, err);
 	if (depth == PROFILES_MAX)
@@ -205,7 +209,10 @@ static int take_profile_source(struct aws_plan *plan, const char *name,
 	return 0;
 }
 
-/* Add the role of a profile, unless its web identity was used for it. */
+/*
+ * Add the role of a profile, unless the web identity of the profile already
+ * uses that role.
+ */
 static int add_profile_role(struct aws_plan *plan, const struct aws_profile *p,
 			    struct err *err)
 {
@@ -230,8 +237,8 @@ static int add_profile_role(struct aws_plan *plan, const struct aws_profile *p,
 }
 
 /*
- * Take a profile: its source of credentials, its role and its region. A
- * profile that must not exist, and does not, leaves the machine as the source.
+ * Take a profile: its source of credentials and its role. If the profile does
+ * not exist, and `must` is false, the machine is the source.
  */
 static int take_profile(struct aws_plan *plan, const char *name, bool must,
 			unsigned depth, struct err *err)
@@ -253,7 +260,7 @@ static int take_profile(struct aws_plan *plan, const char *name, bool must,
 	return rc;
 }
 
-/* Take the sources that the environment names, and then the profile. */
+/* Take keys or a web identity from the environment, or else the profile. */
 static int take_environment(struct aws_plan *plan, const char *profile,
 			    struct err *err)
 {
@@ -269,8 +276,9 @@ static int take_environment(struct aws_plan *plan, const char *profile,
 }
 
 /*
- * Take the region from the environment, or from the profile that it names. The
- * profile is read for it even if its credentials are not needed.
+ * Take the region from the environment, or else from the profile (NULL:
+ * "default"). The profile is read for its region even if its credentials are
+ * not needed.
  */
 static int find_region(struct aws_plan *plan, const char *profile,
 		       struct err *err)

@@ -38,7 +38,10 @@ struct aws_keys {
 	char *id; /* NULL: there is none */
 	char *secret;
 	char *token; /* session token; NULL: none */
-	/* when other keys are needed, in ms since the epoch; INT64_MAX: never */
+	/*
+	 * when the keys must be renewed, in ms since the epoch; INT64_MAX:
+	 * never
+	 */
 	int64_t renew_ms;
 };
 

@@ -58,7 +58,9 @@ static bool is_section(struct str line, const char *prefix, const char *name)
 	return str_is(str_trim(inner), name);
 }
 
-/* Cut a comment off a value: it begins with a space and "#" or ";". */
+/*
+ * Return a value without its comment, which begins with a space and "#" or ";".
+ */
 static struct str cut_comment(struct str value)
 {
 	for (size_t i = 1; i < value.len; i++) {
@@ -82,7 +84,10 @@ void aws_profile_parse(struct aws_profile *p, struct str text,
 		struct str value;
 		struct str key;
 
-		/* An indented line belongs to the setting before it. */
+		/*
+		 * Skip indented lines, too: they belong to the setting before
+		 * them.
+		 */
 		if (!line.len || *raw.ptr == ' ' || *raw.ptr == '\t' ||
 		    *line.ptr == '#' || *line.ptr == ';')
 			continue;
@@ -97,7 +102,10 @@ void aws_profile_parse(struct aws_profile *p, struct str text,
 	}
 }
 
-/* Write the path of a file: from the environment, or in the home folder. */
+/*
+ * Return the path of a file, from the environment or in the home folder; NULL:
+ * there is no home folder.
+ */
 static char *profile_path(const char *variable, const char *standard)
 {
 	const char *path = env_find(variable);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Profiles of AWS: the files that its command line and its libraries share,
- * ~/.aws/credentials and ~/.aws/config.
+ * Profiles of AWS, from ~/.aws/credentials and ~/.aws/config. The command line
+ * and the libraries of AWS share these files.
  *
  * Source: docs.aws.amazon.com/sdkref/latest/guide/file-format.html.
  *
@@ -36,8 +36,9 @@ NODISCARD int aws_profile_read(struct aws_profile *p, const char *name,
 			       struct err *err);
 
 /*
- * Add the settings of one file's text. `prefix` stands before the names of
- * profiles other than "default" ("profile " in ~/.aws/config).
+ * Add the settings that one file's text has for the profile `name`. `prefix`
+ * stands before the names of profiles other than "default" ("profile " in
+ * ~/.aws/config).
  */
 void aws_profile_parse(struct aws_profile *p, struct str text,
 		       const char *prefix, const char *name);

@@ -102,10 +102,13 @@ struct ec2_network {
 	struct str first_v6;
 	/* primary IPv6 addresses by the number of the device */
 	struct str primary[DEVICES_MAX];
-	size_t devices; /* number of the last device with one, plus one */
+	/* highest device number with a primary address, plus one */
+	size_t devices;
 };
 
-/* Return whether a list of texts, each before a comma, has a text. */
+/*
+ * Return whether `list`, in which each text ends with a comma, contains `text`.
+ */
 static bool comma_list_has(struct str list, struct str text)
 {
 	while (list.len) {
@@ -176,7 +179,10 @@ static struct str default_v6(const struct ec2_network *n)
 	return n->first_v6;
 }
 
-/* Add a label with a list in which each text stands before a comma. */
+/*
+ * Add a label with a list in which each text ends with a comma. The label also
+ * begins with a comma.
+ */
 static void add_comma_list(struct rest_run *r, const char *label,
 			   const struct buf *list)
 {
@@ -208,7 +214,7 @@ static void add_network(struct rest_run *r, const struct ec2_network *n)
 	buf_fini(&primary);
 }
 
-/* Add the labels that come from several places of the answers. */
+/* Add the labels that are not simple fields of the instance. */
 static void add_places(struct rest_run *r, const struct yaml_node *instance)
 {
 	const struct yaml_node *tags = doc_find(instance, "tagSet.item");
@@ -224,7 +230,10 @@ static void add_places(struct rest_run *r, const struct yaml_node *instance)
 	if (doc_text(instance, "vpcId").len)
 		group_label(&r->b, META("primary_subnet_id"),
 			    doc_text(instance, "subnetId"));
-	/* The first label of a name counts, and in Prometheus the last. */
+	/*
+	 * Go backwards: of labels with the same name, the first counts here,
+	 * and the last in Prometheus.
+	 */
 	for (size_t i = doc_count(tags); i-- > 0;) {
 		const struct yaml_node *tag = doc_item(tags, i);
 
@@ -273,7 +282,10 @@ static void write_action(struct buf *out, const char *action)
 	url_add_field(out, "Version", str_of(EC2_VERSION));
 }
 
-/* Zones are asked for until they are known, as Prometheus does. */
+/*
+ * Write the URL for the zones. They are asked for until they are known, as in
+ * Prometheus.
+ */
 static bool zones_url(struct rest_run *r, size_t i, struct buf *out)
 {
 	buf_byte(out, '/');
@@ -335,8 +347,8 @@ static void ec2_prepare(struct rest_run *r, struct rest_request *q)
 
 static const struct rest_step ec2_steps[] = {
 	/*
-	 * The role may lack the right, and services like EC2 the action. Then
-	 * only one label is missing.
+	 * This step may fail: the role may lack the right, and services that
+	 * imitate EC2 may lack the action. Then only one label is missing.
 	 */
 	[EC2_ZONES] = { .path = "/",
 			.url = zones_url,

@@ -122,7 +122,10 @@ static void ask_by_secret(const struct azure_account *a, struct str tenant,
 	url_add_field(&q->body, "client_secret", secret);
 }
 
-/* Write a request with the token that a file has, read anew each time. */
+/*
+ * Write a request that proves the identity with the token of a file, which is
+ * read anew each time.
+ */
 static int ask_by_token_file(const struct azure_account *a, struct str tenant,
 			     struct str client, struct str path,
 			     struct rest_request *q, struct err *err)
@@ -189,7 +192,10 @@ static int ask_workload(const struct azure_account *a, struct rest_request *q,
 	return ask_by_token_file(a, tenant, client, path, q, err);
 }
 
-/* Write the request by the first identity that the environment has. */
+/*
+ * Write the request for a token of the first identity that the environment
+ * names.
+ */
 static int ask_environment(const struct azure_account *a,
 			   struct rest_request *q, struct err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Accounts of Microsoft Azure: tokens for the Azure Resource Manager, for an
- * application, a managed identity or a workload identity.
+ * Accounts of Microsoft Azure. They get tokens for the Azure Resource Manager
+ * as an application, a managed identity or a workload identity.
  *
  * Sources: learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow;
  * learn.microsoft.com/entra/identity/managed-identities-azure-resources/how-to-use-vm-token;
@@ -42,7 +42,10 @@ struct azure_config {
 	struct str resource_group;
 };
 
-/* The kind of account; its data begin with a struct bearer. */
+/*
+ * The kind of account for Azure; the data of an account begins with a struct
+ * bearer.
+ */
 extern const struct rest_account_kind azure_account_kind;
 
 /* Decode `environment`, into a struct azure_config. */

@@ -44,7 +44,10 @@ const struct azure_nic *azure_nics_find(const struct azure_nics *c,
 	return n == TABLE_NONE ? NULL : &c->list.v[n];
 }
 
-/* Take the state and the addresses of an interface. */
+/*
+ * Set the state and the addresses of an interface from an answer; NULL: it is
+ * missing.
+ */
 static void nic_take_answer(struct azure_nic *n, const struct yaml_node *answer)
 {
 	const struct yaml_node *all = doc_find(answer, "properties");

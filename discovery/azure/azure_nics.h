@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Network interfaces of Azure's virtual machines. Each is asked for by a request
- * of its own, and the resource manager limits how many requests it answers, so
- * what is known of an interface is kept for some refreshes.
+ * Network interfaces of Azure's virtual machines. Each interface needs a
+ * request of its own, and the resource manager limits the number of requests.
+ * Therefore answers are kept for some refreshes.
  *
  * Source: learn.microsoft.com/rest/api/virtualnetwork/network-interfaces/get.
  *
@@ -21,7 +21,8 @@ enum azure_nic_state {
 	AZURE_NIC_MISSING, /* it does not exist */
 	AZURE_NIC_OTHER,   /* another interface must be looked at */
 	AZURE_NIC_IDLE,    /* the machine is not allocated */
-	AZURE_NIC_PRIMARY  /* the machine has the addresses of this one */
+	/* the machine's addresses are those of this interface */
+	AZURE_NIC_PRIMARY
 };
 
 /* An interface. */
@@ -47,13 +48,13 @@ const struct azure_nic *azure_nics_find(const struct azure_nics *c,
 					struct str id);
 
 /*
- * Add an interface from an answer; `answer` is NULL if there is none, and the
- * interface is then known to be missing. It is kept until `drop_ms`.
+ * Add an interface from an answer, and keep it until `drop_ms`. If `answer` is
+ * NULL, the interface is noted as missing.
  */
 void azure_nics_add(struct azure_nics *c, struct str id,
 		    const struct yaml_node *answer, int64_t drop_ms);
 
-/* Drop the interfaces whose time has come. */
+/* Drop the interfaces whose `drop_ms` has passed. */
 void azure_nics_expire(struct azure_nics *c, int64_t now_ms);
 
 #endif

@@ -24,7 +24,10 @@
 #define NETWORK_VERSION "2023-09-01"
 #define SET_NIC_VERSION "2018-10-01"
 
-/* An interface is asked for again after this many refreshes, or some more. */
+/*
+ * An interface is asked for again after NIC_REFRESHES refreshes, plus up to
+ * NIC_MORE_REFRESHES.
+ */
 #define NIC_REFRESHES      10
 #define NIC_MORE_REFRESHES 3
 
@@ -93,7 +96,7 @@ static struct str id_last_segment(struct str id)
 	return last;
 }
 
-/* Append a path of literals and of segments that are encoded. */
+/* Append a literal to a URL, and then a segment of a path in URL encoding. */
 static void add_segment(struct buf *url, const char *literal,
 			struct str segment)
 {
@@ -316,7 +319,10 @@ static void take_nic(struct rest_run *r, const struct yaml_node *item)
 	azure_nics_add(&k->nics, id, item, keep_until(r, id));
 }
 
-/* Note that the other interfaces that were asked for are missing, for now. */
+/*
+ * Note, until the next refresh, that the interfaces without an answer are
+ * missing.
+ */
 static void note_missing(struct azure_kept *k)
 {
 	for (size_t i = 0; i < k->wanted.count; i++)
@@ -326,7 +332,7 @@ static void note_missing(struct azure_kept *k)
 static int azure_finish(struct rest_run *r, struct err *err UNUSED)
 {
 	note_missing(*r->kept);
-	clear_wanted(*r->kept); /* it refers to answers of this refresh */
+	clear_wanted(*r->kept); /* its IDs point into answers of this refresh */
 	for (size_t i = 0; i < rest_count(r, AZURE_MACHINES); i++)
 		map_machine(r, rest_item(r, AZURE_MACHINES, i), NULL);
 	for (size_t i = 0; i < rest_count(r, AZURE_SET_MACHINES); i++)

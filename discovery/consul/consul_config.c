@@ -55,8 +55,9 @@ static bool cut_prefix(struct str *s, const char *prefix)
 }
 
 /*
- * Set the base URL. The server can have a scheme, which then counts instead of
- * the key `scheme`, and a path, which counts instead of path_prefix.
+ * Set the base URL. If the server begins with https:// or unix://, that counts
+ * instead of the key `scheme`; http:// is only cut off. A path of the server
+ * counts instead of path_prefix.
  */
 static void set_base_url(struct yaml *y, struct consul_config *c)
 {

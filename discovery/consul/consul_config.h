@@ -33,7 +33,7 @@ struct consul_config {
 	struct text_list services;
 	struct text_list tags;
 	struct text_list node_meta; /* "key:value" */
-	/* The members below follow from the keys above. */
+	/* The members below are derived from the keys above. */
 	struct str url;    /* base URL */
 	struct str socket; /* path of a Unix socket; empty: none */
 };
@@ -48,7 +48,10 @@ void consul_config_init(struct discovery_config *base);
 void consul_config_check(struct yaml *y, const struct yaml_node *entry,
 			 struct discovery_config *base);
 
-/* Return whether a service of the catalog, with these tags, is wanted. */
+/*
+ * Return whether the entry selects a service of the catalog that has these
+ * tags.
+ */
 bool consul_config_wants(const struct consul_config *c, struct str service,
 			 const struct yaml_node *tags);
 

@@ -21,8 +21,9 @@ static const struct field_row consul_labels[] = {
 };
 
 /*
- * Return the state of an instance: the worst of its checks. Maintenance is a
- * check with a reserved id. A check in an unknown state makes the state unknown.
+ * Return the state of an instance: the worst state of its checks. A check with
+ * a reserved ID means maintenance, which counts as the worst. Return "" if a
+ * check has an unknown state.
  */
 static const char *aggregate_health(const struct yaml_node *checks)
 {

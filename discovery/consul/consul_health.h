@@ -15,8 +15,8 @@
 
 /*
  * Make target groups of an answer; the caller owns a reference to *out.
- * ERR_INVALID: the answer is not a list in JSON. ERR_TOOBIG: it has too many
- * targets.
+ * ERR_INVALID: the answer is not a list in JSON. ERR_TOOBIG: its targets exceed
+ * the limits of target groups.
  */
 NODISCARD int consul_health_parse(struct bytes text, struct str service,
 				  struct str datacenter,

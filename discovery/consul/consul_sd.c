@@ -26,15 +26,19 @@
 #include "discovery/core/kinds.h"
 #include "discovery/rest/document.h"
 
-#define WAIT_MS    120000 /* how long Consul may hold a query back */
-#define TIMEOUT_MS 135000 /* longer, because Consul adds up to a sixteenth */
+#define WAIT_MS 120000 /* how long Consul may delay an answer */
+/* longer than WAIT_MS, to which Consul adds up to a sixteenth */
+#define TIMEOUT_MS 135000
 #define RETRY_NS   15000000000LL
 #define PUBLISH_MS 1000 /* changes within this time are reported together */
-/* how often the first report waits for services that have not answered */
+/*
+ * how many times the first report is delayed for services that have not
+ * answered
+ */
 #define FIRST_WAITS 5
 /*
- * how many queries are started at once, so that a large catalog does not keep
- * the loop from a reload or a stop
+ * how many queries one call starts; with more, a large catalog could delay a
+ * reload or a stop
  */
 #define STARTS_MAX 200
 
@@ -49,7 +53,7 @@ struct consul_source {
 	struct consul_services services;
 	bool dirty;         /* targets have changed since they were reported */
 	int64_t publish_ns; /* when they are to be reported */
-	int waits;          /* how often the first report has waited */
+	int waits;          /* how many times the first report was delayed */
 };
 
 static const struct consul_config *consul_config_of(const struct provider *p)
@@ -88,7 +92,7 @@ static void consul_send(struct provider *p, const char *url, http_done_fn done,
 	transfer_start(p->client, &r);
 }
 
-/* Write the parameters that the queries of all watches have. */
+/* Write the parameters of the query of a watch. */
 static void add_watch_params(const struct consul_watch *w, struct buf *url)
 {
 	const struct consul_config *c = consul_config_of(w->p);
@@ -149,15 +153,15 @@ static void watch_service(struct provider *p, struct str service)
 		w->wanted = true;
 }
 
-/* Let the next report wait for more changes. */
+/* Delay the next report by PUBLISH_MS, to collect more changes. */
 static void consul_publish_later(struct consul_source *s)
 {
 	s->publish_ns = clock_mono_ns() + PUBLISH_MS * 1000000LL;
 }
 
 /*
- * Report the targets of all services once all of them are known, and then at
- * most every PUBLISH_MS.
+ * Note that targets have changed. All targets are reported PUBLISH_MS after the
+ * first change; the first report may wait longer.
  */
 static void consul_publish_soon(struct provider *p)
 {
@@ -189,7 +193,10 @@ static bool ask_some(struct consul_source *s)
 	return false;
 }
 
-/* Report the targets of all services, unless some must be waited for. */
+/*
+ * Report the targets of all services. The first report waits for missing
+ * answers, at most FIRST_WAITS times.
+ */
 static void consul_publish(struct provider *p)
 {
 	struct consul_source *s = p->data;
@@ -241,7 +248,7 @@ static void drop_unwanted(struct provider *p)
 	}
 }
 
-/* Watch the services of the catalog's answer. */
+/* Watch the services of the catalog's answer, and stop watching all others. */
 static int take_catalog(struct provider *p, struct bytes text, struct err *err)
 {
 	const struct consul_config *c = consul_config_of(p);
@@ -356,7 +363,10 @@ static void consul_on_answer(void *ctx, struct http_response *r)
 	}
 }
 
-/* Start the queries of all watches that are idle. */
+/*
+ * Start the query of the catalog, if it is used, and make the queries of all
+ * services due.
+ */
 static void ask_all(struct provider *p)
 {
 	const struct consul_config *c = consul_config_of(p);
@@ -369,7 +379,10 @@ static void ask_all(struct provider *p)
 		s->services.v.v[i]->is_due = true;
 	if (s->services.v.count)
 		provider_call_within(p, 0);
-	/* Services that are named need no catalog. */
+	/*
+	 * Services that the configuration names are watched without the
+	 * catalog.
+	 */
 	for (size_t i = 0; by_name && i < c->services.count; i++)
 		watch_service(p, c->services.v[i]);
 }

@@ -21,7 +21,7 @@ struct consul_watch {
 	char *service;  /* NULL: the catalog */
 	uint64_t index; /* X-Consul-Index of the last answer; 0: none */
 	bool running;
-	bool is_due;        /* to be asked as soon as possible */
+	bool is_due;        /* the query must be started as soon as possible */
 	bool known;         /* whether there was an answer or an error */
 	bool is_failing;    /* the last query has failed */
 	bool wanted;        /* the catalog still has the service */
@@ -42,8 +42,8 @@ struct consul_watch *consul_services_find(const struct consul_services *s,
 					  struct str name);
 
 /*
- * Add a watch, which is due, for a service that has none. NULL: there are
- * CONSUL_SERVICES_MAX.
+ * Add a watch for a service that has none. Its query is due at once. Return
+ * NULL if there are CONSUL_SERVICES_MAX watches.
  */
 struct consul_watch *consul_services_add(struct consul_services *s,
 					 struct provider *p, struct str name);
@@ -55,9 +55,9 @@ struct consul_watch *consul_services_add(struct consul_services *s,
 void consul_services_remove(struct consul_services *s, size_t i);
 
 /*
- * Set the targets of a service; take over the reference. ERR_TOOBIG: the
- * targets of all services would take more than TARGET_GROUPS_BYTES_MAX; those
- * that the service had stay.
+ * Set the targets of a service; take over the reference, also on an error.
+ * ERR_TOOBIG: the targets of all services would take more than
+ * TARGET_GROUPS_BYTES_MAX; the service keeps its old targets.
  */
 NODISCARD int consul_services_set(struct consul_services *s,
 				  struct consul_watch *w,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One entry of <name>_sd_configs: how it is decoded, and copies that outlive the
+ * Decodes entries of <name>_sd_configs, and makes copies that outlive the
  * configuration file's document.
  *
  * Ownership: discovery_entry_decode() returns memory of the document; an owned entry has a
@@ -25,7 +25,10 @@ struct discovery_config *
 discovery_entry_decode(struct yaml *y, const struct yaml_node *entry,
 		       const struct provider_kind *kind);
 
-/* Return a copy of an entry without mistakes; the caller owns it. */
+/*
+ * Return a copy of an entry, which must have no mistakes; the caller owns the
+ * copy.
+ */
 struct owned_entry *discovery_entry_copy(const struct discovery_config *c);
 
 /* Free a copy. NULL is a no-op. */

@@ -37,7 +37,10 @@ static struct label_list builder_take_labels(struct group_builder *b)
 	return l;
 }
 
-/* End the target that is open, or else the labels of the group. */
+/*
+ * Store the collected labels in the open target, or in the group if no target
+ * is open.
+ */
 static void end_labels(struct group_builder *b)
 {
 	struct target_group *g = &b->list.v[b->list.count - 1];
@@ -143,8 +146,8 @@ void group_label(struct group_builder *b, const char *name, struct str value)
 }
 
 /*
- * Write a name with characters that are not allowed replaced. A character of
- * several bytes is replaced by one _: only its first byte counts.
+ * Append a name, with _ for each character that is not allowed. A character of
+ * several bytes becomes one _, because only its first byte counts.
  */
 static void add_clean(struct buf *out, struct str name)
 {

@@ -53,9 +53,9 @@ void group_begin(struct group_builder *b);
 void group_target(struct group_builder *b);
 
 /*
- * Return whether the targets exceed the limits of target groups: then nothing
- * more is added. Loops over products, such as addresses and ports, end early,
- * because a small answer can have very large ones.
+ * Return whether the targets exceed the limits of target groups. Nothing more
+ * is added then. Loops over combinations, such as addresses and ports, check
+ * this to end early, because a small answer can have very many combinations.
  */
 static inline bool group_is_over(const struct group_builder *b)
 {
@@ -81,13 +81,14 @@ void group_label_int(struct group_builder *b, const char *name, int64_t value);
  */
 void group_address(struct group_builder *b, struct str host, int64_t port);
 
-/* ERR_TOOBIG: the targets exceed the limits of target groups. */
+/* Check the limits of target groups. ERR_TOOBIG: the targets exceed them. */
 NODISCARD int group_builder_check(const struct group_builder *b,
 				  struct err *err);
 
 /*
- * Return the groups; the caller owns a reference, and the builder is empty
- * again. ERR_TOOBIG: the targets exceed the limits of target groups.
+ * Set *out to the groups, and make the builder empty. The caller owns a
+ * reference to *out. ERR_TOOBIG: the targets exceed the limits of target
+ * groups.
  */
 NODISCARD int group_builder_take(struct group_builder *b,
 				 struct target_groups **out, struct err *err);

@@ -14,7 +14,10 @@ struct compaction {
 	char *text;          /* where the next value is copied to */
 };
 
-/* Find the texts of a list in the pool, and count what its copy needs. */
+/*
+ * Replace values of a list by texts of the pool where possible, and count the
+ * bytes of its copy.
+ */
 static void compaction_measure(struct compaction *c, const struct label_list *l)
 {
 	c->room += arena_room(l->count * sizeof(*l->v));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compact target groups: for discoveries with many small target groups, each of
- * which changes by itself. They take no more memory than they need, and have
- * the names of labels and values that others use, too, from a pool.
+ * Compact target groups: for discoveries with many small target groups that
+ * change one by one. Such groups take no more memory than they need. A pool
+ * holds their label names, and the values that other groups have, too.
  *
  * Ownership: the caller owns a reference to the result, which holds one to the
  * pool.
@@ -15,13 +15,16 @@
 #include "discovery/core/text_pool.h"
 
 /*
- * Return a compact copy of groups without parts. The values of labels in `g`
- * may become texts of the pool.
+ * Return a compact copy of `g`, which must have no parts. Label values in `g`
+ * itself may be replaced by texts of the pool.
  */
 struct target_groups *target_groups_compact(struct target_groups *g,
 					    struct text_pool *texts);
 
-/* Return whether groups without parts have the same labels and targets. */
+/*
+ * Return whether `a` and `b`, which must have no parts, have the same labels
+ * and targets.
+ */
 bool target_groups_eq(const struct target_groups *a,
 		      const struct target_groups *b);
 

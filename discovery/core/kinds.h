@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The kinds of service discovery. Each row X stands for the configuration key
- * X_sd_configs and for `provider_X`, which the file X_sd.c defines, in the folder
- * of its system. Delete both, and the system is gone.
+ * X_sd_configs and for the variable `provider_X` in the file X_sd.c. To remove
+ * a kind, delete its row, that file, and the file's name in CMakeLists.txt.
  *
  * Threads: any.
  */

@@ -112,8 +112,8 @@ static void lower_keys(const struct yaml_node *group)
 }
 
 /*
- * Decode JSON as Go does: keys may be in any case, and null, which is what Go
- * programs write for an empty list, is one.
+ * Decode JSON as Go does: keys may be in any case, and null counts as an empty
+ * list, because Go programs write null for one.
  */
 static struct target_groups *decode_json(struct yaml *y,
 					 const struct group_meta *meta)

@@ -6,8 +6,8 @@
  * provider_failed(). The target groups that a provider reported last stay valid
  * until it reports new ones.
  *
- * A new kind of discovery needs a struct provider_kind and an entry in the
- * table at the top of discovery_config.c.
+ * A new kind of discovery needs a struct provider_kind and a row in the table
+ * in kinds.h.
  *
  * Ownership: the manager owns providers; a provider owns its data. All text of
  * a struct discovery_config is borrowed from the struct yaml that it was
@@ -96,17 +96,17 @@ struct provider_kind {
 			void (*tell)(void *ctx, const char *text), void *ctx);
 	/*
 	 * The requests and labels of a kind that rest_source.c implements: one
-	 * table for each role, ended by NULL. A kind without roles has one.
+	 * table for each role, then NULL. A kind without roles has one table.
 	 */
 	const struct rest_table *const *rest;
 	/*
-	 * The label with the ID of a container, perhaps after "<runtime>://",
-	 * for kinds that find containers; NULL: the kind does not.
+	 * For kinds that find containers: the label with the ID of a container,
+	 * which may follow "<runtime>://". NULL: the kind finds no containers.
 	 */
 	const char *container_label;
 	/*
-	 * Reports to `y` why an entry finds no containers, for kinds of which
-	 * some entries do not. NULL: all do.
+	 * For kinds in which only some entries find containers: reports to `y`
+	 * why an entry finds none. NULL: all entries do.
 	 */
 	void (*check_containers)(struct yaml *y, const struct yaml_node *entry,
 				 const struct discovery_config *c);
@@ -139,7 +139,7 @@ struct provider {
 	struct owned_entry *owned; /* owns `config` */
 	/* time of the next refresh, on clock_mono_ns() */
 	int64_t due_ns;
-	/* the start of the refresh in progress; 0: none is */
+	/* when the refresh in progress began; 0: none is in progress */
 	int64_t begun_ns;
 	/* time of the next call of kind->call(); INT64_MAX: none */
 	int64_t call_ns;
@@ -158,7 +158,10 @@ struct provider {
 void provider_found(struct provider *p,
 		    const struct target_groups_list *groups);
 
-/* Report one element, as provider_found() does; take the reference to it. */
+/*
+ * Report that `g` is all that exists now, as provider_found() does; take over
+ * the reference to `g`.
+ */
 void provider_found_one(struct provider *p, struct target_groups *g);
 
 /*
@@ -169,15 +172,15 @@ void provider_failed(struct provider *p, const char *what,
 		     const struct err *err);
 
 /*
- * Report that a refresh has ended, whether it succeeded or failed. Failures
- * from before its start are forgotten. For kinds whose refresh() asks all
+ * Report that a refresh has ended, whether it succeeded or failed, and forget
+ * the failure of an earlier refresh. Only for kinds whose refresh() asks all
  * sources again.
  */
 void provider_refreshed(struct provider *p);
 
 /*
- * Report that no source fails any more. For kinds that watch their sources:
- * each of them keeps which of its watches fail.
+ * Report that no source fails any more. Only for kinds that watch their
+ * sources: such a kind itself keeps track of which watches fail.
  */
 void provider_recovered(struct provider *p);
 

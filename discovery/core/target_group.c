@@ -71,7 +71,9 @@ static void decode_targets(struct yaml *y, const struct yaml_node *n,
 
 	if (!yaml_expect(y, n, YAML_LIST, "targets"))
 		return;
-	/* Of several lists, as JSON can have them, the last one counts. */
+	/*
+	 * JSON can have the key `targets` several times; the last list counts.
+	 */
 	g->target_count = 0;
 	g->targets = arena_array(d->arena, struct label_list, n->count);
 	for (size_t i = 0; i < n->count; i++) {
@@ -112,9 +114,9 @@ static void target_group_check_label(struct yaml *y,
 }
 
 /*
- * Limits the labels of all targets together. Each target will get a copy of the
- * labels of its group, so a small file could otherwise fill the memory
- * (docs/decisions.md, 75).
+ * Check the limits on the labels of all targets together. Each target will get
+ * a copy of the labels of its group, so a small file could otherwise fill the
+ * memory (docs/decisions.md, 75).
  */
 static void check_volume(struct yaml *y, const struct yaml_node *list,
 			 const struct target_groups *g)
@@ -161,7 +163,10 @@ static void decode_labels(struct yaml *y, const struct yaml_node *n,
 	for (size_t i = 0; i < n->count; i += 2) {
 		struct label *one = &l->v[l->count++];
 
-		/* A parameter of requests may be a token. */
+		/*
+		 * Treat the value as a secret: a parameter of requests may be a
+		 * token.
+		 */
 		if (str_starts(n->items[i]->text, str_of(LABEL_PARAM)))
 			yaml_secret(y, n->items[i + 1], &one->value);
 		else

@@ -27,7 +27,10 @@
 struct label_list {
 	struct label *v;
 	size_t count;
-	/* a list whose labels follow, such as those of a node; NULL: none */
+	/*
+	 * the target's next list of labels, such as those of its node; NULL:
+	 * none
+	 */
 	const struct label_list *rest;
 };
 
@@ -48,12 +51,12 @@ struct target_groups {
 	size_t count;
 	size_t targets; /* number of targets in all groups */
 	/*
-	 * groups whose label lists are used, with a reference to each that is
-	 * not NULL
+	 * other groups whose label lists are used here; each element is NULL or
+	 * holds a reference
 	 */
 	struct target_groups **parts;
 	size_t part_count;
-	/* owner of texts that other groups use, too; NULL: none */
+	/* pool with texts that other groups use, too; NULL: none */
 	struct text_pool *texts;
 };
 
@@ -108,7 +111,7 @@ struct target_groups *target_groups_decode(struct yaml *y,
 					   const char *what,
 					   const struct group_meta *meta);
 
-/* Return whether an address has the form host, host:port or [v6]:port. */
+/* Return whether an address has the form host, host:port, [v6] or [v6]:port. */
 bool target_address_is_ok(struct str address);
 
 #endif

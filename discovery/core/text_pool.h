@@ -3,9 +3,9 @@
  * A pool of texts that many target groups have in common, such as names of
  * labels: each text is stored once.
  *
- * A pool only grows. When it is full, its owner goes on with a new one, and the
- * old one lives as long as target groups use its texts; so a pool does not keep
- * texts for ever that have disappeared from the source.
+ * A pool only grows. When a pool is full, its owner replaces it by a new one.
+ * The old pool lives as long as target groups use its texts. In this way, texts
+ * that have disappeared from the source do not stay in memory for ever.
  *
  * Ownership: reference counted. Texts belong to the pool.
  * Threads: one thread adds texts; references may be dropped by any thread.
@@ -25,7 +25,10 @@ struct text_pool {
 	struct arena arena;
 	struct table by_hash;
 	VEC(struct str) texts;
-	/* hashes of texts that were asked for once, by their lowest bits */
+	/*
+	 * upper halves of the hashes of texts that were asked for, by the
+	 * lowest bits of the hash
+	 */
 	uint32_t *seen;
 };
 
@@ -48,9 +51,9 @@ void text_pool_renew(struct text_pool **p);
 struct str text_pool_add(struct text_pool *p, struct str text);
 
 /*
- * Set *text to the pool's copy if the text was asked for before, and is not
- * long. Returns false, and leaves *text, if not: most such texts are used only
- * once.
+ * If the text was asked for before, and is not long, set *text to the pool's
+ * copy. Otherwise leave *text and return false, because most such texts are
+ * used only once.
  */
 bool text_pool_share(struct text_pool *p, struct str *text);
 

@@ -6,7 +6,10 @@
 
 #define META(name) "__meta_cri_" name
 
-/* The prefix of a message: a byte that says whether it is compressed, a length. */
+/*
+ * Length of the prefix of a message: a byte that says whether the message is
+ * compressed, and its length.
+ */
 #define FRAME_HEAD 5
 
 /* Numbers of fields. */
@@ -44,8 +47,8 @@ const struct bytes cri_list_containers = { list_containers,
 					   sizeof(list_containers) };
 
 /*
- * A header of gRPC: it comes after the body, or with the other headers if there
- * is no body.
+ * Return a header of gRPC. It comes after the body, or with the other headers
+ * if there is no body.
  */
 static struct str cri_answer_header(const struct http_response *r,
 				    const char *name)
@@ -86,8 +89,8 @@ int cri_answer_check(const struct http_response *r, struct bytes *message,
 }
 
 /*
- * Find the last field with a number that has bytes; empty: there is none, or
- * the message is malformed.
+ * Return the bytes of the last field with this number; empty: there is none. A
+ * malformed message is read as far as possible.
  */
 static struct bytes wire_find(struct bytes message, uint64_t number)
 {
@@ -139,7 +142,7 @@ static bool is_pod(const void *ctx, uint32_t number, const void *key)
 			*(const struct bytes *)key);
 }
 
-/* Return the number of a pod, or TABLE_NONE. */
+/* Return the index of a pod in p->list, or TABLE_NONE. */
 static uint32_t find_pod(const struct cri_pods *p, struct bytes id)
 {
 	return table_find(&p->by_id, hash_key(id), is_pod, p, &id);
@@ -176,7 +179,10 @@ static void add_pod(struct group_builder *b, struct bytes pod)
 	add_map_labels(b, META("pod_label_"), pod, POD_LABELS);
 }
 
-/* Make the target of a container. It has no address that is known. */
+/*
+ * Make the target of a container. Its address is unknown, so __address__ is the
+ * container's ID.
+ */
 static void map_cri_container(const struct cri_pods *pods,
 			      struct bytes container, struct group_builder *b)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answers of the Container Runtime Interface, by which the kubelet asks
- * containerd and CRI-O: calls of gRPC, with messages of protocol buffers.
+ * Answers of the Container Runtime Interface, through which the kubelet asks
+ * containerd and CRI-O. The calls use gRPC, and the messages are protocol
+ * buffers.
  *
  * Sources: github.com/kubernetes/cri-api, pkg/apis/runtime/v1/api.proto;
  * github.com/grpc/grpc, doc/PROTOCOL-HTTP2.md.
@@ -20,8 +21,9 @@ extern const struct bytes cri_list_pods;       /* all pods */
 extern const struct bytes cri_list_containers; /* containers that run */
 
 /*
- * Check the end of a call, and take the message of its answer, borrowed from
- * the response. Errors: the call has failed, or the runtime has refused it.
+ * Check the answer to a call, and set *message to its message, which is
+ * borrowed from the response. Errors: the call has failed, the runtime has
+ * refused it, or the answer is malformed.
  */
 NODISCARD int cri_answer_check(const struct http_response *r,
 			       struct bytes *message, struct err *err);
@@ -29,7 +31,7 @@ NODISCARD int cri_answer_check(const struct http_response *r,
 /*
  * Make a target of each container, with the labels of its pod. `pods` and
  * `containers` are the messages of the two answers. ERR_CORRUPT: one of them is
- * no message.
+ * malformed.
  */
 NODISCARD int cri_answer_map(struct bytes pods, struct bytes containers,
 			     struct group_builder *b, struct err *err);

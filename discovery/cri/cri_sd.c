@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cri_sd_configs: containers that a runtime of Kubernetes, containerd or CRI-O,
- * has on this machine. Prometheus does not have this kind: its targets have no
- * addresses. It serves to name the containers that the eBPF collector sees.
+ * cri_sd_configs: containers of containerd or CRI-O, the runtimes of
+ * Kubernetes, on this machine. Prometheus does not have this kind. The targets
+ * have no addresses; they only name the containers that the eBPF collector
+ * sees.
  *
  * Source: github.com/kubernetes/cri-api, pkg/apis/runtime/v1/api.proto,
  * ListPodSandbox and ListContainers.
@@ -15,7 +16,7 @@
 #define SERVICE "http://localhost/runtime.v1.RuntimeService/"
 #define SCHEME  "unix://"
 
-/* The limit on messages that the kubelet has, in bytes. */
+/* Limit on the size of a message, in bytes; the kubelet has the same. */
 #define MESSAGE_MAX (16 * MIB)
 
 /* Limit on the time of a call. */
@@ -31,7 +32,7 @@ struct cri_config {
 struct cri_source {
 	struct buf pods; /* answer with the pods, while containers are asked */
 	bool running;    /* whether a call is under way */
-	uint64_t hash;   /* of the answers that were taken last */
+	uint64_t hash;   /* hash of the answers that were reported last */
 };
 
 static const struct cri_config *cri_config_of(const struct provider *p)

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 
-#define TIMEOUT_MS 2000 /* time that a name server has in the first round */
+#define TIMEOUT_MS 2000 /* timeout of a name server in the first round */
 #define ROUNDS     2    /* how often each name server is asked */
 #define EDNS_BYTES 4096 /* size of UDP responses that servers may send */
 
@@ -33,7 +33,7 @@ static void dns_on_ready(void *ctx, int fd, unsigned ready)
 			ready & HTTP_WRITABLE ? fd : ARES_SOCKET_BAD);
 }
 
-/* Called by c-ares when it waits for other events of a socket. */
+/* Called by c-ares when the events that it waits for at a socket change. */
 static void dns_on_socket(void *ctx, ares_socket_t fd, int readable,
 			  int writable)
 {
@@ -118,7 +118,10 @@ static int code_of(int status, struct err *err)
 	}
 }
 
-/* Called by c-ares, which prescribes the types, at the end of a query. */
+/*
+ * Called by c-ares at the end of a query; c-ares prescribes the parameter
+ * types.
+ */
 static void dns_on_answer(void *arg, int status, int timeouts UNUSED,
 			  unsigned char *data, /* NOLINT */
 			  int len)

@@ -4,8 +4,8 @@
  * HTTP client.
  *
  * Queries go over UDP with EDNS, and again over TCP if the response was
- * truncated. A name server that does not answer, or that answers with an error,
- * is followed by the next one; each is asked twice.
+ * truncated. If a name server does not answer, or answers with an error, the
+ * next one is asked. Each name server is asked at most twice.
  *
  * Ownership: the client owns its queries.
  * Threads: the thread of the loop.
@@ -19,10 +19,11 @@
 struct dns_client;
 
 /*
- * Receive the outcome of a query. `code` is 0: the name exists, and `response`
- * is the whole message, perhaps without records; ERR_NOTFOUND: the name does
- * not exist; ERR_TIMEOUT, ERR_AGAIN, ERR_INVALID: no answer, and `err` says why;
- * ERR_CLOSED: the client was freed. It must not free the client.
+ * Receive the outcome of a query, as `code`. 0: the name exists, and `response`
+ * is the whole message, perhaps without records. ERR_NOTFOUND: the name does
+ * not exist. ERR_TIMEOUT, ERR_AGAIN, ERR_INVALID: there is no answer, and `err`
+ * says why. ERR_CLOSED: the client was freed. The callback must not free the
+ * client.
  */
 typedef void (*dns_done_fn)(void *ctx, int code, struct bytes response,
 			    const struct err *err);
@@ -42,7 +43,8 @@ void dns_client_ask(struct dns_client *c, const char *name, enum dns_type type,
 		    dns_done_fn done, void *ctx);
 
 /*
- * Return in how many ms dns_client_expire() must be called; -1: not at all.
+ * Return the ms until dns_client_expire() must be called; -1: no call is
+ * needed.
  */
 int64_t dns_client_next_ms(const struct dns_client *c);
 

@@ -17,7 +17,8 @@
 /* The types in the order of enum dns_type. */
 static const struct {
 	ns_type number;
-	size_t name_at; /* offset of the name; of addresses, their length */
+	/* offset of the name; for A and AAAA, length of the address */
+	size_t name_at;
 } types[] = {
 	[DNS_SRV] = { ns_t_srv, SRV_NAME }, [DNS_A] = { ns_t_a, 4 },
 	[DNS_AAAA] = { ns_t_aaaa, 16 },     [DNS_MX] = { ns_t_mx, MX_NAME },
@@ -48,7 +49,10 @@ static bool read_address(ns_rr rr, struct dns_record *r)
 	return inet_ntop(family, data, r->name, sizeof(r->name)) != NULL;
 }
 
-/* Write the host name of a record as text, with a dot at its end. */
+/*
+ * Read the host name of a record as text, with a dot at its end, and the port
+ * of an SRV record.
+ */
 static bool read_name(const ns_msg *m, ns_rr rr, struct dns_record *r)
 {
 	size_t at = types[r->type].name_at;
@@ -67,7 +71,10 @@ static bool read_name(const ns_msg *m, ns_rr rr, struct dns_record *r)
 	return true;
 }
 
-/* Read a record. Returns 0 if its type makes no targets, -1 if it is bad. */
+/*
+ * Read a record. Returns 1; 0 if its type or class makes no targets; -1 if the
+ * record is not valid.
+ */
 static int read_record(const ns_msg *m, ns_rr rr, struct dns_record *r)
 {
 	if (ns_rr_class(rr) != ns_c_in)

@@ -31,8 +31,8 @@ struct dns_record {
 	enum dns_type type;
 	unsigned port; /* of an SRV record */
 	/*
-	 * Of A and AAAA, the address. Of other types, the host name with a dot
-	 * at its end.
+	 * For A and AAAA, the address; for other types, the host name with a
+	 * dot at its end.
 	 */
 	char name[DNS_NAME_MAX];
 };

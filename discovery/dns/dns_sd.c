@@ -23,7 +23,7 @@
 struct dns_name {
 	struct provider *p;
 	char *name;
-	/* how many forms of the search list were tried in this refresh */
+	/* how many forms of the name were tried in this refresh */
 	size_t attempt;
 	struct err err; /* error of this refresh; code 0: none */
 	/* targets that were found last; NULL: never looked up */
@@ -76,7 +76,10 @@ static void dns_publish(struct provider *p, const struct dns_source *s)
 	target_groups_list_fini(&all);
 }
 
-/* Orders records, so that name servers may rotate them. */
+/*
+ * Compare two records, for qsort(). Records are sorted because name servers may
+ * rotate them.
+ */
 static int compare_records(const void *a, const void *b)
 {
 	const struct dns_record *x = a;
@@ -92,7 +95,7 @@ static int compare_records(const void *a, const void *b)
 static void add_record(struct group_builder *b, const struct dns_record *r,
 		       const struct dns_name *n, int64_t port)
 {
-	/* The labels with the name in a record, in the order of the types. */
+	/* The names of the labels for the host name of a record, by type. */
 	static const char *const labels[] = {
 		[DNS_SRV] = "__meta_dns_srv_record_target",
 		[DNS_MX] = "__meta_dns_mx_record_target",
@@ -126,7 +129,10 @@ static uint64_t hash_records(const struct dns_answer *a)
 	return hash;
 }
 
-/* Make targets of the records of a name, unless these are the same as before. */
+/*
+ * Make targets of the records of a name, unless the records are the same as
+ * before.
+ */
 static int use_records(struct dns_source *s, struct dns_name *n,
 		       struct dns_answer *a, struct err *err)
 {
@@ -165,8 +171,8 @@ static void add_to_answer(void *answer, const struct dns_record *r)
 }
 
 /*
- * End the lookup of a name. The refresh ends with the last name; the client is
- * freed later, because this is called by it.
+ * End the lookup of a name. The refresh ends with the last name. The client is
+ * freed later, because it may be the caller of this function.
  */
 static void end_name(struct dns_name *n)
 {
@@ -247,7 +253,7 @@ static int dns_prepare(struct provider *p, struct dns_source *s,
 	return rc;
 }
 
-/* Call dns_call() when c-ares must look at its timeouts. */
+/* Arrange that dns_call() is called when c-ares must look at its timeouts. */
 static void set_timer(struct provider *p, const struct dns_source *s)
 {
 	int64_t ms = dns_client_next_ms(s->client);
@@ -281,7 +287,10 @@ static void dns_refresh(struct provider *p)
 	set_timer(p, s);
 }
 
-/* End the refresh if all names have a result. */
+/*
+ * Repeat or end queries whose time is over. If all names have a result, free
+ * the client.
+ */
 static void dns_call(struct provider *p)
 {
 	struct dns_source *s = p->data;

@@ -23,7 +23,7 @@ static struct str take_word(struct str *line)
 	return word;
 }
 
-/* Remove all domains: the last line with domains counts. */
+/* Remove all domains, because only the last line with domains counts. */
 static void drop_domains(struct dns_search *s)
 {
 	for (size_t i = 0; i < s->domains.count; i++)
@@ -96,8 +96,8 @@ static char *join_names(struct str name, struct str domain)
 }
 
 /*
- * A name with at least `ndots` dots is tried as it is before the search list;
- * another name after it.
+ * A name with at least `ndots` dots is tried first as it is, and then with the
+ * domains of the search list. Other names are tried in the opposite order.
  */
 char *dns_search_name(const struct dns_search *s, struct str name, size_t i)
 {

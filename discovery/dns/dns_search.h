@@ -29,8 +29,8 @@ void dns_search_parse(struct str text, struct dns_search *out);
 void dns_search_fini(struct dns_search *s);
 
 /*
- * Return the name to ask for as attempt number `i`, from 0, with a dot at its
- * end. The caller owns it. NULL: there are no more.
+ * Return the name to ask for in attempt number `i` (the first is 0), with a dot
+ * at its end. The caller owns the text. NULL: there are no more names.
  */
 char *dns_search_name(const struct dns_search *s, struct str name, size_t i);
 

@@ -86,8 +86,8 @@ static bool is_repeated(const struct yaml_node *list, size_t i)
 }
 
 /*
- * Return whether any entry with a name has values. Docker takes a filter
- * without values as one that nothing passes, so it is not sent.
+ * Return whether any entry with this name has values. A filter without values
+ * is not sent, because nothing passes it in Docker.
  */
 static bool has_values(const struct yaml_node *list, struct str name)
 {

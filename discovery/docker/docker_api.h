@@ -49,7 +49,8 @@ enum {
 bool docker_write_networks_url(struct rest_run *r, size_t i, struct buf *out);
 
 /*
- * Append a path of the API to a URL, and the filters of the configuration.
+ * Append the version of the API and a path to a URL; if `filtered`, also the
+ * configured filters.
  */
 void docker_write_url(struct rest_run *r, const char *path, bool filtered,
 		      struct buf *out);

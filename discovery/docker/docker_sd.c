@@ -172,7 +172,10 @@ static void map_container(struct rest_run *r, const struct yaml_node *container)
 	}
 }
 
-/* Containers can refer to each other, so they are mapped when all are known. */
+/*
+ * Make the targets when all containers are known, because containers can refer
+ * to each other.
+ */
 static int docker_finish(struct rest_run *r, struct err *err UNUSED)
 {
 	size_t count = rest_count(r, DOCKER_CONTAINERS);

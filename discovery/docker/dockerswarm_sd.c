@@ -12,7 +12,10 @@
 
 #define META(name) "__meta_dockerswarm_" name
 
-/* The steps of role tasks after those that all roles have. */
+/*
+ * The steps of role tasks after DOCKER_STEPS. Role services has only the first
+ * of them.
+ */
 enum {
 	SWARM_SERVICES = DOCKER_FIRST_STEP,
 	SWARM_NODES,
@@ -80,9 +83,9 @@ static const struct field_row swarm_network_labels[] = {
 };
 
 /*
- * Write the address of "10.0.0.7/24" in its usual form to `out`, of
- * INET6_ADDRSTRLEN bytes. Returns false if the text is not an address with a
- * prefix.
+ * Write the address of a text such as "10.0.0.7/24" in its usual form to `out`,
+ * which has INET6_ADDRSTRLEN bytes. Returns false if the text is not an address
+ * with a prefix.
  */
 static bool read_cidr(struct str text, char *out)
 {
@@ -121,7 +124,7 @@ static bool is_tcp(const struct yaml_node *port)
 	return str_is(doc_text(port, "Protocol"), "tcp");
 }
 
-/* The target of a service at an address, and at a port unless it is NULL. */
+/* Add the target of a service at an address; `port` may be NULL. */
 static void add_service_target(struct rest_run *r,
 			       const struct yaml_node *service,
 			       struct str network, const char *address,
@@ -142,7 +145,7 @@ static void add_service_target(struct rest_run *r,
 	docker_add_network(r, swarm_network_labels, network);
 }
 
-/* The targets of a service at one of its virtual addresses. */
+/* Add the targets of a service at one of its virtual addresses. */
 static int map_virtual_ip(struct rest_run *r, const struct yaml_node *service,
 			  const struct yaml_node *vip, struct err *err)
 {
@@ -189,7 +192,7 @@ static int services_finish(struct rest_run *r, struct err *err)
 	return 0;
 }
 
-/* The target of a task at an address, and at a port unless it is NULL. */
+/* Add the target of a task at an address; `port` may be NULL. */
 static void add_task_target(struct rest_run *r, const struct yaml_node *task,
 			    struct str network, struct str address,
 			    const struct yaml_node *port)
@@ -210,7 +213,7 @@ static void add_task_target(struct rest_run *r, const struct yaml_node *task,
 	docker_add_network(r, swarm_network_labels, network);
 }
 
-/* The ports that a task has on its node. */
+/* Add the targets for the ports that a task has on its node. */
 static void map_host_ports(struct rest_run *r, const struct yaml_node *task)
 {
 	const struct yaml_node *ports =
@@ -226,7 +229,7 @@ static void map_host_ports(struct rest_run *r, const struct yaml_node *task)
 	}
 }
 
-/* The targets of a task at one of its addresses in a network. */
+/* Add the targets of a task at one of its addresses in a network. */
 static int map_task_address(struct rest_run *r, const struct yaml_node *task,
 			    struct str network, struct str cidr,
 			    struct err *err)
@@ -252,7 +255,7 @@ static int map_task_address(struct rest_run *r, const struct yaml_node *task,
 	return 0;
 }
 
-/* The targets of a task in the networks that it is attached to. */
+/* Add the targets of a task in the networks that it is attached to. */
 static int map_attachments(struct rest_run *r, const struct yaml_node *task,
 			   struct err *err)
 {
@@ -302,7 +305,10 @@ static void map_node(struct rest_run *r, const struct yaml_node *node)
 		field_rows_add(&r->b, manager_labels, node, str_of(","));
 }
 
-/* The functions below write URLs; those of the role's own list have filters. */
+/*
+ * The functions below write the URLs of lists. The filters only apply to the
+ * list of the configured role.
+ */
 
 static bool write_services_url(struct rest_run *r, size_t i, struct buf *out)
 {

@@ -50,7 +50,7 @@ struct files {
 	VEC(char *) patterns;
 	VEC(struct source) sources;
 	size_t bytes; /* of the target groups of all sources */
-	bool is_full; /* a file was refused because of the others */
+	bool is_full; /* a file was refused for lack of memory */
 	/*
 	 * The inotify descriptor; -1: not available, so that files are read at
 	 * each refresh_interval only.
@@ -197,8 +197,8 @@ static size_t source_bytes(const struct source *s)
 }
 
 /*
- * ERR_TOOBIG: the target groups of all files would take too much memory, if
- * those of this source took `size` bytes.
+ * Return ERR_TOOBIG if the target groups of all files would take too much
+ * memory with `size` bytes for those of this source.
  */
 static int check_room(const struct files *f, const struct source *s,
 		      size_t size, struct err *err)
@@ -230,7 +230,10 @@ static int read_source(struct files *f, struct source *s, bool *changed,
 			     s->path, YAML_TEXT_MAX / MIB);
 	hash = hash_bytes(buf_bytes(&text));
 	if (!rc && !(s->groups && s->hash == hash)) {
-		/* The text is about as large; so most files are not parsed. */
+		/*
+		 * The groups are about as large as the text: do not parse a
+		 * text that is too large.
+		 */
 		rc = check_room(f, s, text.len, err);
 		if (!rc)
 			rc = provider_parse(s->path, buf_bytes(&text),
@@ -309,7 +312,10 @@ static void forget_gone(struct provider *p, bool *changed)
 			provider_tell(p, s->path, NULL);
 		}
 		f->bytes -= source_bytes(s);
-		/* There is room now for a file that was refused. */
+		/*
+		 * Refresh again: a file that was refused may now fit into
+		 * memory.
+		 */
 		if (f->is_full)
 			provider_refresh_within(p, BEGIN_MS);
 		source_fini(s);
@@ -319,8 +325,9 @@ static void forget_gone(struct provider *p, bool *changed)
 
 /*
  * Called by glob() for a folder that it cannot read; a return value other than
- * 0 aborts glob(). Only a folder that exists aborts it, because it may contain
- * matching files; a folder that does not exist contains none.
+ * 0 aborts glob(). An unreadable folder that exists aborts it, because the
+ * folder may contain matching files; a folder that does not exist contains
+ * none.
  */
 static int on_folder(const char *path UNUSED, int error)
 {

@@ -46,7 +46,10 @@ static void add_gce_items(struct rest_run *r, const struct yaml_node *instance)
 		group_label_of(&r->b, META("interface_ipv4_"),
 			       doc_text(n, "name"), doc_text(n, "networkIP"));
 	}
-	/* The first label of a name counts, and in Prometheus the last. */
+	/*
+	 * Go backwards: of labels with the same name, the first counts here,
+	 * and the last in Prometheus.
+	 */
 	for (size_t i = doc_count(items); i-- > 0;) {
 		const struct yaml_node *item = doc_item(items, i);
 

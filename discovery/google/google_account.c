@@ -26,7 +26,7 @@
 
 struct google_account {
 	struct bearer bearer;
-	bool asks_metadata; /* the request under way asks the instance */
+	bool asks_metadata; /* the request under way asks the metadata server */
 };
 
 static void *google_open(const struct rest_config *c UNUSED)
@@ -40,7 +40,7 @@ static void google_close(void *data)
 	mem_free(data);
 }
 
-/* Append a JSON object that is complete to a JWT. */
+/* Append the JSON object in `part` to a JWT, in base64, and free `part`. */
 static void add_jwt_part(struct buf *jwt, struct buf *part)
 {
 	base64_encode_url(buf_bytes(part), jwt);
@@ -120,7 +120,9 @@ static void write_refresh(const struct yaml_node *key, struct buf *form)
 	url_add_field(form, "refresh_token", doc_text(key, "refresh_token"));
 }
 
-/* Write the request that the contents of a credentials file lead to. */
+/*
+ * Write the request for a token; `key` has the contents of a credentials file.
+ */
 static int write_key_request(const struct yaml_node *key,
 			     struct rest_request *q, struct err *err)
 {

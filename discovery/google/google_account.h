@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Accounts of Google Cloud: tokens, by Application Default Credentials.
+ * Accounts of Google Cloud. They get tokens through Application Default
+ * Credentials.
  *
  * Sources: cloud.google.com/docs/authentication/application-default-credentials;
  * developers.google.com/identity/protocols/oauth2/service-account; RFC 7523.
@@ -12,7 +13,10 @@
 
 #include "discovery/rest/rest_account.h"
 
-/* The kind of account; its data begin with a struct bearer. */
+/*
+ * The kind of account for Google Cloud; the data of an account begins with a
+ * struct bearer.
+ */
 extern const struct rest_account_kind google_account_kind;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The labels and the targets of endpoints and of endpoint slices, by their JSON.
- * kube_join.c adds the labels of their services, pods and nodes.
+ * Makes the labels and the targets of endpoints and of endpoint slices from
+ * their JSON. kube_join.c adds the labels of their services, pods and nodes.
  */
 #include "discovery/kubeobject/kube_meta.h"
 #include "discovery/rest/document.h"
@@ -21,7 +21,7 @@ static const struct field_row endpoint_port_labels[] = {
 	{ 0 },
 };
 
-/* Add the targets of addresses with one port. */
+/* Add a target for each of the addresses, with one port. */
 static void endpoints_add_addresses(struct group_builder *b,
 				    const struct yaml_node *addresses,
 				    const struct yaml_node *port,

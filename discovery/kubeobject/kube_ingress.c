@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The labels and the targets of an ingress, by its JSON: one for each path.
+ * Makes the labels and the targets of an ingress from its JSON: one target for
+ * each path.
  */
 #include "base/hash.h"
 #include "base/table.h"
 #include "discovery/kubeobject/kube_meta.h"
 #include "discovery/rest/document.h"
 
-/* Return the text after the first part of a domain, with its dot. */
+/* Return the rest of a domain after its first part, beginning with the dot. */
 static struct str after_first_part(struct str domain)
 {
 	const char *dot = memchr(domain.ptr, '.', domain.len);
@@ -58,8 +59,8 @@ static void tls_read(struct tls_hosts *t, const struct yaml_node *object)
 }
 
 /*
- * Return whether a certificate covers the host of a rule. The first part of
- * its host can be *, which covers any first part.
+ * Return whether a certificate covers the host of a rule. The first part of a
+ * host in a certificate can be *, which covers any first part.
  */
 static bool tls_covers(const struct tls_hosts *t, struct str host)
 {
@@ -89,7 +90,9 @@ static void ingress_add_path(struct group_builder *b, struct str host,
 		    str_of(has_tls ? "https" : "http"));
 }
 
-/* Add the targets of a rule; a rule without paths is for the path /. */
+/*
+ * Add the targets of a rule; a rule without the member http is for the path /.
+ */
 static void ingress_add_rule(struct group_builder *b, const struct tls_hosts *t,
 			     const struct yaml_node *rule)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Labels that all objects of Kubernetes have in common, the names of labels by
- * which one object is found from another, and the mapping of each kind of object
- * to labels and targets.
+ * The labels that all Kubernetes objects have in common, the names of the
+ * labels that lead from one object to another, and the functions that map each
+ * kind of object to labels and targets.
  *
  * Source: prometheus.io/docs/prometheus/latest/configuration/configuration,
  * kubernetes_sd_config.
@@ -27,17 +27,17 @@
 #define KUBE_CONTAINER_PROTOCOL  KUBE_META("pod_container_port_protocol")
 #define KUBE_ENDPOINT            KUBE_META("endpoint_")
 #define KUBE_SLICE               KUBE_META("endpointslice_")
-/* in the second group of a service with two IP families: the first one */
+/* label in the second group of a dual-stack service: its first IP family */
 #define KUBE_FIRST_FAMILY "first_ip_family"
 
 /*
- * Add the labels for name, labels and annotations of an object; `prefix` is
- * __meta_kubernetes_<kind>.
+ * Add target labels for the name, the labels and the annotations of an object;
+ * `prefix` is __meta_kubernetes_<kind>.
  */
 void kube_add_meta(struct group_builder *b, const char *prefix,
 		   const struct yaml_node *object);
 
-/* Add the labels for labels and annotations of an object. */
+/* Add target labels for the labels and the annotations of an object. */
 void kube_add_maps(struct group_builder *b, const char *prefix,
 		   const struct yaml_node *object);
 

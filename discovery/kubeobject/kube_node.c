@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The labels and the target of a node, by its JSON. A second group has the
- * labels that pods and endpoints get.
+ * Makes the labels and the target of a node from its JSON. A second group has
+ * the labels that pods and endpoints get from the node.
  */
 #include "base/buf.h"
 #include "discovery/kubeobject/kube_meta.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The labels and the targets of a pod, by its JSON: one for each port of a
- * container, or for a container without ports.
+ * Makes the labels and the targets of a pod from its JSON: one target for each
+ * port of a container, and one for a container without ports.
  */
 #include "discovery/kubeobject/kube_meta.h"
 #include "discovery/rest/document.h"
 #include "discovery/rest/field_row.h"
 
-/* Path of whether a pod is ready: True, False or Unknown. */
+/* Path of the status of the condition Ready: True, False or Unknown. */
 #define POD_READY "status.conditions[type=Ready].status"
 
 static const struct field_row pod_labels[] = {
@@ -20,7 +20,10 @@ static const struct field_row pod_labels[] = {
 	{ 0 },
 };
 
-/* Add the labels of a container, and of a port; port NULL: none. */
+/*
+ * Add the target of a container at one of its ports; `port` NULL: it has no
+ * ports.
+ */
 static void pod_add_target(struct group_builder *b,
 			   const struct yaml_node *object, struct str id,
 			   const struct yaml_node *container,
@@ -43,7 +46,10 @@ static void pod_add_target(struct group_builder *b,
 		group_label(b, KUBE_CONTAINER_PROTOCOL,
 			    doc_text(port, "protocol"));
 	}
-	/* The last one, because targets of endpoints do not get it. */
+	/*
+	 * The ID is the last label, because kube_join.c omits it for targets of
+	 * endpoints.
+	 */
 	group_label(b, KUBE_CONTAINER_ID, id);
 }
 

@@ -3,7 +3,10 @@
 
 #include "discovery/kubeobject/kube_meta.h"
 
-/* A namespace has no targets; its labels are for others. */
+/*
+ * Add the labels of a namespace, which are for other objects: it has no
+ * targets.
+ */
 static void kube_map_namespace(struct group_builder *b,
 			       const struct yaml_node *object)
 {

@@ -3,9 +3,10 @@
  * The resources of Kubernetes that a discovery lists and watches, and the
  * target groups of one object.
  *
- * An object becomes target groups, even if its resource has no targets: other
- * objects use its labels. The first group has what the object is as a target;
- * a second one, without targets, has what only others need.
+ * Every object is turned into target groups, even if its resource has no
+ * targets, because other objects use its labels. The first group has the labels
+ * and targets of the object itself. A second group, without targets, has the
+ * labels that only other objects need.
  *
  * Source: kubernetes.io/docs/reference/kubernetes-api, and
  * prometheus.io/docs/prometheus/latest/configuration/configuration,
@@ -19,7 +20,7 @@
 
 #include "discovery/core/group_builder.h"
 
-/* A resource. The roles are those that come first. */
+/* A resource. Those before KUBE_ROLES can be the role of a discovery. */
 enum kube_resource_id {
 	KUBE_NODE,
 	KUBE_POD,

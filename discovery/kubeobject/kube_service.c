@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The labels and the targets of a service, by its JSON: one for each port. A
- * second group says which IP family is the first one.
+ * Makes the labels and the targets of a service from its JSON: one target for
+ * each port. A second group says which IP family is the first one.
  */
 #include "discovery/kubeobject/kube_meta.h"
 #include "discovery/rest/document.h"
@@ -15,8 +15,8 @@ static const struct field_row service_port_labels[] = {
 };
 
 /*
- * Add the addresses of a load balancer, with commas in between; if the status
- * has none, the one that was asked for.
+ * Add a label with the addresses of a load balancer, separated by commas. If
+ * the status has none, use the address that the spec asks for.
  */
 static void service_add_balancer(struct group_builder *b,
 				 const struct yaml_node *object)

@@ -41,7 +41,7 @@ struct exec_plugin {
 	int64_t deadline_ns;
 };
 
-/* Return whether `v` has an entry for the name of "NAME=value". */
+/* Return whether `v` sets the variable that `entry`, "NAME=value", sets. */
 static bool env_has(char *const *v, size_t count, const char *entry)
 {
 	size_t len = strcspn(entry, "=") + 1;
@@ -131,8 +131,8 @@ static void *plugin_wait(void *arg)
 
 /*
  * Kill the plugin with its children, and take its exit status. A plugin that
- * runs as another user (sudo) or hangs in the kernel may not end: a thread then
- * waits for it, because a stop of everprof must not.
+ * runs as another user (sudo) or hangs in the kernel may not end. A thread then
+ * waits for it, so that everprof can stop at once.
  */
 static void plugin_reap(const struct exec_plugin *x)
 {
@@ -167,7 +167,10 @@ static void plugin_fail(struct exec_plugin *x, const struct err *err)
 	done(ctx, NULL, &named);
 }
 
-/* Read what the plugin has printed. Returns false at the end or an error. */
+/*
+ * Read what the plugin has printed. Returns false at the end of the output or
+ * on an error.
+ */
 static bool plugin_read(struct exec_plugin *x)
 {
 	char chunk[4 * KIB];
@@ -343,7 +346,7 @@ static bool plugin_read_time(const char *text, int64_t *ms)
 	return true;
 }
 
-/* Take the members of a credential from its status. */
+/* Set the members of a credential from the member `status` of the output. */
 static int plugin_take_status(struct exec_credential *c,
 			      const struct yaml_node *status, struct err *err)
 {

@@ -3,8 +3,8 @@
  * Credential plugins: programs that print the token or the client certificate
  * with which a client logs in to a Kubernetes API server.
  *
- * A plugin gets an empty standard input, and its standard error is the one of
- * this process. It may run for EXEC_PLUGIN_MS; after that, it is killed.
+ * A plugin gets an empty standard input, and shares the standard error of this
+ * process. It may run for EXEC_PLUGIN_MS; after that, it is killed.
  *
  * Source: kubernetes.io/docs/reference/access-authn-authz/authentication,
  * "client-go credential plugins".

@@ -47,8 +47,8 @@ static int json_end_piece(struct json_pieces *p, struct err *err)
 }
 
 /*
- * Look at one byte of an object, an array or a string. Returns whether the
- * piece ends with it.
+ * Look at one byte of an object, an array or a string. Returns whether this
+ * byte ends the piece.
  */
 static bool json_piece_byte(struct json_pieces *p, uint8_t c)
 {
@@ -75,8 +75,8 @@ static bool json_ends_word(uint8_t c)
 }
 
 /*
- * Read bytes of a piece. Returns how many belong to it, and sets *ended at its
- * end.
+ * Scan bytes of a piece. Returns how many of them belong to the piece, and sets
+ * *ended if the piece ends there.
  */
 static size_t json_scan_piece(struct json_pieces *p, struct bytes text,
 			      bool *ended)
@@ -98,7 +98,7 @@ static size_t json_scan_piece(struct json_pieces *p, struct bytes text,
 	return text.len;
 }
 
-/* Begin a piece with its first byte, which is read again afterwards. */
+/* Begin a piece with its first byte. */
 static void json_begin_piece(struct json_pieces *p, uint8_t c)
 {
 	p->in_piece = true;
@@ -142,7 +142,10 @@ static bool json_begins_piece(const struct json_pieces *p, uint8_t c)
 	return !json_ends_word(c) && c != ':';
 }
 
-/* Read one byte outside of pieces. Returns false if it cannot stand there. */
+/*
+ * Read one byte outside of pieces. Returns false if the byte is not valid
+ * there.
+ */
 static bool json_outer_byte(struct json_pieces *p, uint8_t c)
 {
 	bool items = str_is(str_from(buf_bytes(&p->key)), ITEMS);

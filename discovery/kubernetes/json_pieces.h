@@ -3,8 +3,8 @@
  * Cuts JSON that arrives in parts into pieces, so that a list or a stream of
  * any length is read with one object in memory at a time.
  *
- * A list is one object. Its pieces are the values of its members, except the
- * member `items`, an array, each element of which is a piece. A stream is a
+ * A list is one object. The value of each member is a piece, except that of
+ * `items`: it is an array, and each of its elements is a piece. A stream is a
  * sequence of objects, each of which is a piece. The text outside of pieces is
  * checked; the pieces are left to the parser that gets them.
  *
@@ -54,7 +54,7 @@ struct json_pieces {
 	bool in_items;
 	bool in_string;
 	bool escaped; /* the last byte was a backslash in a string */
-	size_t depth; /* of objects and arrays in the piece */
+	size_t depth; /* nesting of objects and arrays in the piece */
 };
 
 /* Begin to read a list or a stream. */

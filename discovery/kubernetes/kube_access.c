@@ -14,8 +14,8 @@
 #define NAMESPACE_MAX 256 /* longest name of a namespace, in bytes */
 
 /*
- * After a failure, and after a credential was refused, a plugin is not run
- * again for this time.
+ * A plugin is not run again for this time after a run that failed, or that
+ * printed a credential which the API server refuses.
  */
 #define PLUGIN_PAUSE_NS 5000000000LL
 
@@ -40,7 +40,7 @@ struct kube_access {
 	struct exec_plugin *plugin; /* NULL: none is running */
 	int64_t expires_ms;         /* of a plugin's credential */
 	int64_t pause_ns;           /* no plugin is started before */
-	struct err failed;          /* of the last run; code 0: none */
+	struct err failed;          /* error of the last run; code 0: none */
 };
 
 struct kube_access *kube_access_new(struct provider *p, struct str api_server,
@@ -188,7 +188,10 @@ static int access_read_file(struct kube_access *a, struct err *err)
 		return 0;
 	was_pending = a->plugin != NULL;
 	access_drop_file(a);
-	/* No callback follows, so the requests that wait are tried again. */
+	/*
+	 * A cancelled plugin makes no callback: let the requests that wait for
+	 * it try again.
+	 */
 	if (was_pending)
 		a->ready(a->p);
 	rc = kubeconfig_read(&a->file, a->path, err);
@@ -224,7 +227,7 @@ int kube_access_get(struct kube_access *a, struct kube_login *login,
 
 void kube_access_reject(struct kube_access *a)
 {
-	/* The others are what the configuration says. */
+	/* Only a plugin can make new credentials. */
 	if (a->origin == KUBE_CONFIG_FILE && a->file.server &&
 	    a->file.has_exec && clock_mono_ns() >= a->pause_ns)
 		access_forget(a);

@@ -36,8 +36,8 @@ struct kube_login {
 /*
  * Make an access. `api_server` and `kubeconfig` are borrowed; if both are
  * empty, the service account of the pod is used. ready() is called when a
- * credential plugin has ended, well or not, or was cancelled because the
- * kubeconfig file has changed.
+ * credential plugin has ended, with or without success, or was cancelled
+ * because the kubeconfig file has changed.
  */
 struct kube_access *kube_access_new(struct provider *p, struct str api_server,
 				    struct str kubeconfig,
@@ -47,7 +47,8 @@ struct kube_access *kube_access_new(struct provider *p, struct str api_server,
 void kube_access_free(struct kube_access *a);
 
 /*
- * Return 0 and how to log in, or KUBE_ACCESS_PENDING: ready() will be called.
+ * Set *login and return 0, or return KUBE_ACCESS_PENDING: a credential plugin
+ * runs, and ready() will be called.
  * Errors: the kubeconfig file, the credential plugin or the environment of the
  * pod is not as it should be.
  */
@@ -55,8 +56,8 @@ NODISCARD int kube_access_get(struct kube_access *a, struct kube_login *login,
 			      struct err *err);
 
 /*
- * To be called after the API server has refused the credentials: a plugin is
- * run again.
+ * Forget the credentials of a plugin, unless they are new, so that the plugin
+ * is run again. Called after the API server has refused them.
  */
 void kube_access_reject(struct kube_access *a);
 

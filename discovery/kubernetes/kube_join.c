@@ -8,7 +8,7 @@
 #include "discovery/kubeobject/kube_meta.h"
 #include "discovery/kubernetes/kube_parts.h"
 
-/* A port of a pod that endpoints have. */
+/* A port of a pod for which the endpoints already have a target. */
 struct seen_port {
 	const struct target_groups *pod;
 	struct str port;
@@ -23,7 +23,7 @@ struct joining {
 	size_t lacking;      /* objects without the labels of others */
 };
 
-/* Return whether an object has labels of others. */
+/* Return whether an object needs joined groups. */
 static bool join_is_needed(const struct joining *j)
 {
 	for (size_t i = 1; i < j->p.v.count; i++) {
@@ -33,7 +33,7 @@ static bool join_is_needed(const struct joining *j)
 	return j->p.c->role == KUBE_POD && j->p.c->attach_job;
 }
 
-/* Return whether groups were made of the parts that were found. */
+/* Return whether the groups were made of the same parts as were found now. */
 static bool join_is_current(const struct joining *j,
 			    const struct target_groups *g)
 {
@@ -69,7 +69,7 @@ static const struct label_list *join_object(struct joining *j,
 	return join_link(j, g->v[n].labels.v, g->v[n].labels.count, rest);
 }
 
-/* Return the labels that others get of a node, with `rest` after them. */
+/* Return the labels that others get from a node, with `rest` after them. */
 static const struct label_list *join_node_labels(struct joining *j,
 						 const struct target_groups *g,
 						 const struct label_list *rest)
@@ -77,7 +77,10 @@ static const struct label_list *join_node_labels(struct joining *j,
 	return join_object(j, g, 1, rest);
 }
 
-/* Add a label with a value that belongs to a part, unless it is empty. */
+/*
+ * Add a label to a list, unless its value is empty. The value is borrowed from
+ * a part.
+ */
 static void add_workload(struct label_list *l, const char *name,
 			 struct str value)
 {
@@ -85,7 +88,10 @@ static void add_workload(struct label_list *l, const char *name,
 		l->v[l->count++] = (struct label){ str_of(name), value };
 }
 
-/* Return the name of the controller of an object, if it has this kind. */
+/*
+ * Return the name of the controller of an object; empty: it is not of this
+ * kind.
+ */
 static struct str controller_name(const struct target_groups *g,
 				  const char *kind)
 {
@@ -95,8 +101,8 @@ static struct str controller_name(const struct target_groups *g,
 }
 
 /*
- * Return the labels that targets get of a pod and its workload; `parts` are
- * those of the pod.
+ * Return the labels that targets get from a pod and its workload, with `rest`
+ * after them; `parts` are the parts of the pod.
  */
 static const struct label_list *join_pod(struct joining *j,
 					 const struct target_groups *pod,
@@ -137,8 +143,9 @@ static struct str target_port(const struct joining *j,
 }
 
 /*
- * Return the target of a pod that is the container with a port: its first port
- * with this number, of the last such container. NULL: there is none.
+ * Return the target of a pod for a port: the first one with this port of a
+ * container. If several containers have the port, the last one counts. NULL: no
+ * container has it.
  */
 static const struct label_list *find_container(const struct target_groups *pod,
 					       struct str port)
@@ -159,8 +166,8 @@ static const struct label_list *find_container(const struct target_groups *pod,
 }
 
 /*
- * Return the labels of a target of a pod, from number `first` and without the
- * container's id, which is the last one.
+ * Return the labels of a target of a pod, beginning with number `first`. The
+ * last label is left out if it is the ID of the container.
  */
 static const struct label_list *join_container(struct joining *j,
 					       const struct label_list *t,
@@ -174,7 +181,10 @@ static const struct label_list *join_container(struct joining *j,
 	return join_link(j, t->v + first, count - first, rest);
 }
 
-/* Return the labels that a target of endpoints gets of its pod. */
+/*
+ * Return the labels of a target of endpoints, with those that it gets from its
+ * pod.
+ */
 static const struct label_list *
 join_target_pod(struct joining *j, const struct label_list *own,
 		struct target_groups *const *parts,
@@ -190,7 +200,7 @@ join_target_pod(struct joining *j, const struct label_list *own,
 		*vec_add(&j->seen) = (struct seen_port){ *parts, port };
 	if (!container)
 		return rest;
-	/* The first label is the address, which is the endpoint's own. */
+	/* Skip the first label, the address: the endpoint has its own. */
 	rest = join_container(j, container, 1, rest);
 	if (!j->p.names->protocol)
 		return rest;
@@ -202,7 +212,7 @@ join_target_pod(struct joining *j, const struct label_list *own,
 	return join_link(j, protocol, 1, rest);
 }
 
-/* Add a target of endpoints; `parts` are its pod and what belongs to that. */
+/* Add a target of endpoints; `parts` are its pod and the parts of the pod. */
 static void join_target(struct joining *j, const struct label_list *own,
 			struct target_groups *const *parts)
 {
@@ -214,7 +224,7 @@ static void join_target(struct joining *j, const struct label_list *own,
 	*vec_add(&j->targets) = *rest;
 }
 
-/* Order of pods and ports, for qsort() and bsearch(). */
+/* Compare by pod, then by port, for qsort() and bsearch(). */
 static int by_pod_and_port(const void *a, const void *b)
 {
 	const struct seen_port *x = a;
@@ -226,8 +236,8 @@ static int by_pod_and_port(const void *a, const void *b)
 }
 
 /*
- * Add the ports of a pod that are not among those of the endpoints; `parts`
- * are those of the pod.
+ * Add targets for the ports of a pod that are not ports of the endpoints;
+ * `parts` are the parts of the pod.
  */
 static void join_other_ports(struct joining *j, struct target_groups *pod,
 			     struct target_groups *const *parts)
@@ -257,7 +267,10 @@ static bool join_same_pod(const void *ctx, uint32_t number, const void *key)
 	return parts[number] == key;
 }
 
-/* Return whether part `n`, a pod, is not among the parts before. */
+/*
+ * Return whether part `n` is a pod that no earlier target has, and note the
+ * pod.
+ */
 static bool is_first_of_pod(struct table *pods,
 			    struct target_groups *const *parts, uint32_t n)
 {
@@ -292,7 +305,7 @@ static void join_endpoints(struct joining *j, const struct target_group *own)
 	table_fini(&pods);
 }
 
-/* Make the group of an object and its parts. */
+/* Make the joined group of an object from its own group and its parts. */
 static void join_group(struct joining *j, const struct target_group *own,
 		       struct target_groups *out)
 {
@@ -364,8 +377,8 @@ static struct target_groups *join_make(struct joining *j,
 }
 
 /*
- * Return whether a slice is left out: a service with two IP families has a
- * slice for each, with the same pods, and only the first family counts.
+ * Return whether a slice is left out. A service with two IP families has slices
+ * for each of them, with the same pods; only those of the first family count.
  */
 static bool is_second_family(const struct joining *j)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The target groups of a Kubernetes discovery: each object of its role, with
- * the labels of other objects: of the namespace, node and workload of a pod, and
- * of the service and the pods of endpoints.
+ * Makes the target groups of a Kubernetes discovery. Each object of its role
+ * gets labels of other objects: a pod those of its namespace, node and
+ * workload, and endpoints those of their service and pods.
  *
  * Groups use the label lists of the objects that they are made of, so that
  * labels are stored once. The groups of an object are made again only when one

@@ -42,7 +42,7 @@ struct str kube_object_label(const struct target_groups *g, const char *name)
 	return g ? kube_list_label(&g->v[0].labels, name) : str_of("");
 }
 
-/* Find another object of the namespace, if its resource is watched. */
+/* Find an object with this name in the namespace; NULL: it is not known. */
 static struct target_groups *parts_find(const struct kube_parts *p,
 					enum kube_resource_id id,
 					struct str name)
@@ -92,7 +92,7 @@ static void parts_add_target(struct kube_parts *p, const struct label_list *l)
 	parts_add_pod(p, pod, parts_node(p, node));
 }
 
-/* Return the name of the service of endpoints or of a slice. */
+/* Return the name of the service to which endpoints or a slice belong. */
 static struct str parts_service(const struct kube_parts *p,
 				const struct target_groups *own)
 {

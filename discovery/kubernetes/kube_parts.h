@@ -17,10 +17,10 @@ struct endpoint_names {
 	const char *kind; /* of the object that an address belongs to */
 	const char *name;
 	const char *node;
-	const char *port;     /* NULL: the port is part of __address__ */
-	const char *protocol; /* the protocol that the pod's targets get; NULL:
-				 that of the container's port */
-	bool node_first; /* the node counts before an object of that kind */
+	const char *port; /* NULL: the port is part of __address__ */
+	/* overrides the protocol of the container's port, unless NULL */
+	const char *protocol;
+	bool node_first; /* `node` counts before an object of the kind Node */
 };
 
 /* The objects that a pod gets labels from. */
@@ -37,13 +37,13 @@ enum {
 	PART_NAMESPACE,
 	PART_SERVICE, /* only of endpoints and slices */
 	/*
-	 * From here: POD_PARTS parts of a pod, or for each target of endpoints
-	 * the pod and these parts.
+	 * From here on: for a pod, its POD_PARTS parts; for endpoints, the pod
+	 * of each target and the parts of this pod.
 	 */
 	PART_PODS
 };
 
-/* The objects of which the groups of one object are made. */
+/* The objects from which the groups of one object are made. */
 struct kube_parts {
 	const struct kube_stores *s;
 	const struct kube_config *c;
@@ -52,7 +52,7 @@ struct kube_parts {
 	VEC(struct target_groups *) v;
 };
 
-/* Begin for objects of the role of a configuration. */
+/* Begin to find parts of objects that have the role of a configuration. */
 void kube_parts_init(struct kube_parts *p, const struct kube_stores *s,
 		     const struct kube_config *c);
 

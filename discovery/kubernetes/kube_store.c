@@ -6,8 +6,9 @@
 #include "discovery/rest/document.h"
 
 /*
- * Bytes of an object beside its key and the text of its groups: its struct, the
- * struct of its groups, its slots in the table, and what the allocator adds.
+ * Bytes that an object takes in addition to its key and the text of its groups:
+ * its struct, the struct of its groups, its slots in the table, and the
+ * overhead of the allocator.
  */
 #define OBJECT_ROOM 300
 
@@ -29,7 +30,7 @@ void kube_object_join(struct kube_stores *s, struct kube_object *o,
 	o->joined = joined;
 }
 
-/* Return the bytes that an object takes beside its groups. */
+/* Return the bytes that an object takes in addition to its groups. */
 static size_t kube_object_room(const char *key)
 {
 	return OBJECT_ROOM + strlen(key);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The objects of a resource that are known, as compact target groups, by
+ * Stores the known objects of each resource as compact target groups, by
  * namespace and name.
  *
  * Ownership: a store owns its objects, and each object holds a reference to its
@@ -26,7 +26,7 @@ struct kube_object {
 	 * nothing is added
 	 */
 	struct target_groups *joined;
-	uint32_t list; /* number of the list that had the object last */
+	uint32_t list; /* number of the last list when the object was put */
 };
 
 /* The objects of one resource. */

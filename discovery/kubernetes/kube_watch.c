@@ -17,8 +17,9 @@
  * Source: kubernetes.io/docs/reference/using-api/api-concepts.
  */
 
-#define PAGE_SIZE     500
-#define WATCH_SECONDS 300 /* shortest time of a watch; the longest is twice */
+#define PAGE_SIZE 500
+/* the shortest time of a watch; the longest is twice as long */
+#define WATCH_SECONDS 300
 
 /* Add the selectors of the configuration. */
 static void kube_url_add_selectors(const struct kube_watch *w, struct buf *url)
@@ -65,8 +66,8 @@ static void kube_url_add_list(const struct kube_watch *w, struct buf *url)
 }
 
 /*
- * Add the parameters of a watch, and return its length in ms. Watches do not
- * all end at the same time.
+ * Add the parameters of a watch, and return its length in ms. The lengths
+ * differ, so that watches do not all end at the same time.
  */
 static int64_t kube_url_add_watch(const struct kube_watch *w, struct buf *url)
 {
@@ -88,7 +89,7 @@ static int64_t kube_url_add_watch(const struct kube_watch *w, struct buf *url)
 #define WATCH_MORE_MS 30000
 #define PAUSE_MIN_MS  800
 #define PAUSE_MAX_MS  30000
-/* after this time without a pause, the next one is short again */
+/* after this time without a pause, the next pause is short again */
 #define PAUSE_RESET_NS  120000000000LL
 #define RETRY_AFTER_MAX 300 /* seconds */
 /*
@@ -174,7 +175,7 @@ static void watch_fail(struct kube_watch *w, const struct err *err)
 	watch_pause(w);
 }
 
-/* Report that nothing fails any more, if that is so. */
+/* Report that the discovery has recovered, unless something still fails. */
 static void kube_session_recover(const struct kube_session *s)
 {
 	if (!*s->p->failure.source || s->is_lacking)
@@ -363,8 +364,9 @@ static void watch_obey(struct kube_watch *w, const struct http_response *r)
 }
 
 /*
- * Check the status of an answer. The message of the server is not shown if the
- * request had credentials, so our message explains the refusal.
+ * Check the status of an answer. If the request had credentials, the server's
+ * message is not shown; for status 403, the error therefore says which rights
+ * are needed.
  */
 static int watch_check(const struct http_response *r, struct err *err)
 {
@@ -390,7 +392,7 @@ static void list_on_answer(struct kube_watch *w, const struct http_response *r)
 		err = w->broken;
 	if (!rc && !json_pieces_done(&w->pieces))
 		rc = err_set(&err, ERR_INVALID, "the list is not complete");
-	/* A page, or another list, follows at once. */
+	/* The next page, or another list, is requested at once. */
 	w->due_ns = 0;
 	if (!rc && !w->next) {
 		list_end(w);
@@ -408,7 +410,10 @@ static void watch_end(struct kube_watch *w, long status, const struct err *err)
 	if (status == 410) {
 		w->wants_list = true;
 		w->due_ns = 0;
-		/* A version that is new has expired: it may happen again. */
+		/*
+		 * Pause, because even a new version has expired, and the next
+		 * one may, too.
+		 */
 		if (is_new)
 			watch_pause(w);
 	} else if (status == 429 || status == 500) {
@@ -436,7 +441,10 @@ static void watch_on_end(struct kube_watch *w, const struct http_response *r)
 		watch_end(w, rc ? r->status : 0, &err);
 		watch_obey(w, r);
 	} else if (r->code && !w->is_heard) {
-		/* The connection failed; nothing is known to be missing. */
+		/*
+		 * The connection failed. No change is known to be lost, so a
+		 * new list is not needed.
+		 */
 		err = r->err;
 		watch_fail(w, &err);
 	} else if (is_short) {

@@ -5,12 +5,13 @@
  * by page, and then gets each change from the API server. The objects go to the
  * stores, one at a time.
  *
- * A watch that ends goes on from the last resourceVersion. When the server does
- * not know that version any more (410 Gone), the objects are listed again; those
- * that are missing then are removed. After other errors, and after a 410 that
- * comes soon after a list, there is a pause that grows from 0.8 to 30 seconds.
- * Watches that end early although they had changes start at most once a second.
- * The objects stay while the server does not answer.
+ * When a watch ends, the next one continues from the last resourceVersion. When
+ * the server does not know that version any more (410 Gone), the objects are
+ * listed again; those that are missing from the new list are removed. After
+ * other errors, and after a 410 that comes soon after a list, there is a pause
+ * of at least 0.8 seconds, which grows to at most 60 seconds. Watches that end
+ * early although they had changes start at most once a second. The objects stay
+ * while the server does not answer.
  *
  * Source: kubernetes.io/docs/reference/using-api/api-concepts, "Efficient
  * detection of changes" and "Retrieving large results sets in chunks".
@@ -35,7 +36,7 @@ enum kube_phase {
 	KUBE_WATCHING
 };
 
-/* How recent a list must be: resourceVersion in the documentation above. */
+/* How recent a list must be; see resourceVersion in the documentation above. */
 enum kube_freshness {
 	KUBE_CACHED, /* at least as new as `version` */
 	KUBE_FRESH   /* the newest */
@@ -53,7 +54,7 @@ struct kube_watch {
 	bool wants_login; /* it waits for a credential plugin */
 	bool is_synced;   /* it was listed once */
 	enum kube_freshness freshness;
-	bool is_unpaged;    /* the next list is wanted as one page */
+	bool is_unpaged;    /* the next list is requested as one page */
 	char *version;      /* last resourceVersion; NULL: none */
 	char *list_version; /* resourceVersion of the list in progress */
 	char *next;         /* token of the next page; NULL: none */
@@ -82,7 +83,8 @@ struct kube_session {
 	VEC(struct kube_watch *) watches;
 	size_t lists;       /* number of lists in progress */
 	uint32_t last_list; /* number of the last list */
-	bool is_lacking;    /* objects lack the labels of others: no memory */
+	/* objects lack the labels of others, for lack of memory */
+	bool is_lacking;
 };
 
 /* Begin a session without watches. */
@@ -96,8 +98,8 @@ void kube_session_add(struct kube_session *s, enum kube_resource_id id,
 		      struct str namespace);
 
 /*
- * Start the requests that are due. Returns for how many milliseconds no other
- * will be, or INT64_MAX.
+ * Start the requests that are due. Returns the milliseconds until the next one
+ * is due, or INT64_MAX.
  */
 int64_t kube_session_run(struct kube_session *s);
 

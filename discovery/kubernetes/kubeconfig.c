@@ -10,7 +10,7 @@
 #define EXEC_V1      "client.authentication.k8s.io/v1"
 #define EXEC_V1BETA1 "client.authentication.k8s.io/v1beta1"
 
-/* Return `member` of the entry of a list that has this name, or NULL. */
+/* Find the entry with this name in a list, and return its `member`, or NULL. */
 static const struct yaml_node *kubeconfig_entry(const struct kubeconfig *k,
 						const char *list,
 						const char *member,
@@ -52,7 +52,7 @@ static int kubeconfig_text(struct kubeconfig *k, const struct yaml_node *n,
 	return 0;
 }
 
-/* Set the options that the cluster decides. */
+/* Set the options that the entry of the cluster contains. */
 static int kubeconfig_set_cluster(struct kubeconfig *k,
 				  const struct yaml_node *cluster,
 				  struct err *err)
@@ -152,7 +152,10 @@ static void kubeconfig_write_cluster(const struct yaml_node *cluster,
 	json_end(j, '}');
 }
 
-/* Return the variable that tells a plugin what it is run for. */
+/*
+ * Return the variable KUBERNETES_EXEC_INFO, which tells a plugin about its
+ * task.
+ */
 static char *kubeconfig_exec_info(struct kubeconfig *k,
 				  const struct yaml_node *cluster)
 {
@@ -242,7 +245,7 @@ static int kubeconfig_set_exec(struct kubeconfig *k,
 	return 0;
 }
 
-/* Set the way to log in that the user has. */
+/* Set the token, or the name and password, with which the user logs in. */
 static int kubeconfig_set_login(struct kubeconfig *k,
 				const struct yaml_node *user, struct err *err)
 {
@@ -269,7 +272,7 @@ static int kubeconfig_set_login(struct kubeconfig *k,
 	return 0;
 }
 
-/* Set the options that the user decides. */
+/* Set the options that the entry of the user contains. */
 static int kubeconfig_set_user(struct kubeconfig *k,
 			       const struct yaml_node *user,
 			       const struct yaml_node *cluster, struct err *err)
@@ -301,7 +304,7 @@ static int kubeconfig_set_user(struct kubeconfig *k,
 	return kubeconfig_set_exec(k, exec, cluster, err);
 }
 
-/* Remove credentials, because they would be sent in plain text. */
+/* Remove the credentials: without https they would be sent in plain text. */
 static void kubeconfig_drop_login(struct kubeconfig *k)
 {
 	k->http.auth = HTTP_AUTH_NONE;

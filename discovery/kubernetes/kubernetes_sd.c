@@ -3,8 +3,8 @@
  * kubernetes_sd_configs: nodes, pods, services, endpoints, endpoint slices and
  * ingresses of a Kubernetes cluster, which everprof lists once and then watches.
  *
- * Changes are reported together: those of a second, and at most every five
- * seconds while there are more.
+ * Changes are reported together: one second after the first one, but at least
+ * five seconds after the last report.
  *
  * Source: kubernetes.io/docs/reference/using-api/api-concepts.
  */
@@ -118,7 +118,10 @@ static void kube_publish(struct provider *p)
 	s->is_told = true;
 }
 
-/* Report changes that are due. Returns for how many ms none will be. */
+/*
+ * Report changes that are due. Returns the ms until the next report, or
+ * INT64_MAX.
+ */
 static int64_t kube_publish_due(struct provider *p)
 {
 	struct kube_source *s = p->data;
@@ -161,7 +164,7 @@ static void kube_call(struct provider *p)
 		provider_call_within(p, left);
 }
 
-/* Start the watches; later, nothing is to be done at fixed times. */
+/* Start the watches. Later refreshes do nothing. */
 static void kube_refresh(struct provider *p)
 {
 	struct kube_source *s = p->data;

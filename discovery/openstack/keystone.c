@@ -10,7 +10,8 @@
 struct keystone {
 	const struct keystone_config *config;
 	struct bearer bearer;
-	struct yaml answer; /* has the catalog, while there is a token */
+	/* contains the catalog; valid while there is a token */
+	struct yaml answer;
 };
 
 static void *keystone_open(const struct rest_config *c)
@@ -39,7 +40,10 @@ static void keystone_close(void *data)
 	mem_free(k);
 }
 
-/* Return a variable of the environment, or another one if it is absent. */
+/*
+ * Return a variable of the environment, or the variable `other` if the first is
+ * absent.
+ */
 static struct str stack_env(const char *name, const char *other)
 {
 	struct str value = env_text(name);
@@ -165,7 +169,10 @@ static void write_auth(struct buf *out, const struct keystone_login *l)
 	else
 		write_credential(&j, l);
 	json_end(&j, '}');
-	/* An application credential belongs to its project. */
+	/*
+	 * An application credential belongs to one project, so it needs no
+	 * scope.
+	 */
 	if (by_password)
 		write_scope(&j, l);
 	json_end(&j, '}');
@@ -209,7 +216,9 @@ static int check_login(const struct keystone_login *l, struct err *err)
 	return 0;
 }
 
-/* Write the URL for tokens; the version 3 of the API need not be named. */
+/*
+ * Write the URL for tokens. The endpoint may end with the version, /v3, or not.
+ */
 static int write_token_url(struct str endpoint, struct buf *out,
 			   struct err *err)
 {
@@ -247,7 +256,7 @@ static int keystone_next(void *data, struct rest_request *q, struct err *err)
 	return 0;
 }
 
-/* Take the token, which is in a header, and its time. */
+/* Take the token, which is in a header, and the time when it expires. */
 static int keystone_take_token(struct keystone *k,
 			       const struct http_response *r,
 			       const struct yaml_node *root, struct err *err)
@@ -284,7 +293,7 @@ static int keystone_take(void *data, const struct http_response *r,
 	return rc;
 }
 
-/* Return whether an endpoint of a service is the configured one. */
+/* Return whether an endpoint has the configured region and availability. */
 static bool is_wanted(const struct keystone *k, const struct yaml_node *e)
 {
 	struct str region = k->config->region;
@@ -294,7 +303,7 @@ static bool is_wanted(const struct keystone *k, const struct yaml_node *e)
 		str_eq(doc_text(e, "region_id"), region));
 }
 
-/* Find the URL of a service among its endpoints. */
+/* Return the URL of a service's configured endpoint; empty: there is none. */
 static struct str find_endpoint(const struct keystone *k,
 				const struct yaml_node *service)
 {
@@ -308,8 +317,8 @@ static struct str find_endpoint(const struct keystone *k,
 }
 
 /*
- * The URL of a service ("compute"); empty: the catalog has none for the
- * configured region and availability.
+ * Return the URL of a service such as "compute"; empty: the catalog has none
+ * for the configured region and availability.
  */
 static struct str keystone_service(const struct keystone *k,
 				   const char *service)

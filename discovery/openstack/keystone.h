@@ -43,17 +43,20 @@ struct keystone_config {
 extern const struct rest_account_kind keystone_kind;
 
 /*
- * Replace *out by the URL of a path of a service. `version` is the beginning of
- * the path that the URL in the catalog may have or not. Returns true.
+ * Set *out to the URL of a path of a service. `version` is the first part of
+ * the path; it is left out if the URL in the catalog ends with it. Always
+ * returns true.
  */
 bool keystone_write_url(struct rest_run *r, const char *service,
 			const char *version, const char *path, struct buf *out);
 
-/* ERR_NOTFOUND: the catalog does not have a service. */
+/* Check that the catalog has a service. ERR_NOTFOUND: it does not. */
 NODISCARD int keystone_need(const struct rest_run *r, const char *service,
 			    struct err *err);
 
-/* Add the token to a request: the function of a struct rest_table. */
+/*
+ * Add the token to a request; for the member `prepare` of a struct rest_table.
+ */
 void keystone_prepare(struct rest_run *r, struct rest_request *q);
 
 #endif

@@ -28,7 +28,10 @@ struct openstack_config {
 /* The role `instance`. */
 extern const struct rest_table openstack_instance_table;
 
-/* Write the URL of the list of floating IPs: the function of a step. */
+/*
+ * Write the URL of the list of floating IPs; for the member `url` of a struct
+ * rest_step.
+ */
 bool openstack_write_floating(struct rest_run *r, size_t i, struct buf *out);
 
 #endif

@@ -103,7 +103,7 @@ static bool listens_for(const struct yaml_node *listener, struct str balancer)
 	return false;
 }
 
-/* Return the first listener with metrics of a load balancer; NULL: none. */
+/* Return a load balancer's first listener that serves metrics; NULL: none. */
 static const struct yaml_node *find_listener(const struct rest_run *r,
 					     struct str balancer)
 {
@@ -117,7 +117,10 @@ static const struct yaml_node *find_listener(const struct rest_run *r,
 	return NULL;
 }
 
-/* Add the label with the tags, which has no separator at its ends. */
+/*
+ * Add the label with the tags. No separator stands before the first tag or
+ * after the last.
+ */
 static void add_tags(struct rest_run *r, const struct yaml_node *tags)
 {
 	struct buf text = { 0 };

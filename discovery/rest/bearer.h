@@ -13,12 +13,13 @@
 #include "discovery/rest/rest_source.h"
 
 /*
- * A token. It is the first member of the accounts that have one, so that
- * bearer_prepare() and bearer_forget() serve them all.
+ * A token. In accounts that use bearer_prepare() and bearer_forget(), it must
+ * be the first member.
  */
 struct bearer {
-	char *token;      /* NULL: there is none */
-	int64_t renew_ms; /* when another is needed, in ms since the epoch */
+	char *token; /* NULL: there is none */
+	/* when the token must be renewed, in ms since the epoch */
+	int64_t renew_ms;
 };
 
 /* Return whether there is a token that can still be used. */
@@ -28,10 +29,12 @@ bool bearer_is_fresh(const struct bearer *b);
 NODISCARD int bearer_take(struct bearer *b, const struct http_response *a,
 			  struct err *err);
 
-/* Forget the token: the function of a struct rest_account_kind. */
+/* Forget the token; for the member `forget` of a struct rest_account_kind. */
 void bearer_forget(void *data);
 
-/* Add the token to a request: the function of a struct rest_table. */
+/*
+ * Add the token to a request; for the member `prepare` of a struct rest_table.
+ */
 void bearer_prepare(struct rest_run *r, struct rest_request *q);
 
 #endif

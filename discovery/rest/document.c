@@ -47,8 +47,8 @@ static struct str scalar_text(const struct yaml_node *n)
 }
 
 /*
- * Return the first item of a list for which a condition holds: "key=value", or
- * the item's number.
+ * Return the first item of a list that meets a condition, which is "key=value"
+ * or the number of the item.
  */
 static const struct yaml_node *find_item(const struct yaml_node *list,
 					 struct str condition)
@@ -109,7 +109,7 @@ int64_t doc_int(const struct yaml_node *n, const char *path, int64_t absent)
 
 	if (str_to_i64(text, &v))
 		return v;
-	/* A number with a fraction is cut. */
+	/* The fraction of a number is cut off. */
 	return str_to_double(text, &d) && fabs(d) < 0x1p63 ? (int64_t)d :
 							     absent;
 }

@@ -34,7 +34,8 @@ struct field_row {
 
 /*
  * Add the labels of a table to the group or target that was begun last.
- * `separator` is for lists. Values that are absent or empty make no label.
+ * `separator` is for lists. Values that are absent or empty make no label,
+ * except with FIELD_BOOL and FIELD_INT.
  */
 void field_rows_add(struct group_builder *b, const struct field_row *rows,
 		    const struct yaml_node *item, struct str separator);

@@ -12,8 +12,8 @@
 
 /*
  * Check the value of `filters`, and report mistakes to `y`. Returns whether
- * it is a list of maps that have a text `name`, and, if they have `values`, a
- * list of texts there.
+ * there are none. The value must be a list of maps, each with a text `name`
+ * and, optionally, a list of texts `values`.
  */
 bool filter_list_check(struct yaml *y, const struct yaml_node *n);
 

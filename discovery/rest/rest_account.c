@@ -186,8 +186,8 @@ static bool is_code(struct str s)
 static struct str find_code(const struct yaml_node *root)
 {
 	/*
-	 * In this order: STS; EC2; Azure; Google; OAuth 2.0 (RFC 6749, 5.2);
-	 * Keystone; the credentials of containers.
+	 * The paths of, in this order: STS; EC2; Azure; Google; OAuth 2.0 (RFC
+	 * 6749, 5.2); Keystone; the credentials of containers.
 	 */
 	static const char *const paths[] = { "Error.Code", "Errors.Error.Code",
 					     "error.code", "error.status",

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Accounts: how a service discovery gets the credentials for an API, where the
- * options of an HTTP client are not enough: tokens from other servers, keys
- * from a metadata service.
+ * Accounts: how a service discovery gets the credentials for an API if the
+ * options of an HTTP client are not enough. Examples are tokens from other
+ * servers, and keys from a metadata service.
  *
- * A kind of account is a state machine without input and output of its own:
+ * A kind of account is a state machine that does no input or output itself:
  * next() writes the request that is needed next, and take() reads the answer.
  * This file sends the requests, with limits on their time and number.
  *
@@ -29,8 +29,8 @@ struct rest_account_kind {
 	 */
 	int (*next)(void *data, struct rest_request *q, struct err *err);
 	/*
-	 * Takes the end of that request, also if it has failed. An error ends
-	 * the refresh.
+	 * Takes the answer to that request, or its failure. An error ends the
+	 * refresh.
 	 */
 	int (*take)(void *data, const struct http_response *a, struct err *err);
 	/* Forgets the credentials, because an API has refused them. */
@@ -42,7 +42,10 @@ struct rest_account_kind {
 /* Returned while requests for credentials are under way. */
 #define REST_ACCOUNT_PENDING 1
 
-/* Called when credentials are there (`err` is NULL), or cannot be had. */
+/*
+ * Called when the credentials are there (`err` is NULL), or when getting them
+ * has failed.
+ */
 typedef void (*rest_account_fn)(struct provider *p, const struct err *err);
 
 /* Make an account for a provider. */
@@ -53,8 +56,8 @@ struct rest_account *rest_account_new(struct provider *p,
 void rest_account_free(struct rest_account *a);
 
 /*
- * Return 0 if the credentials are there, or REST_ACCOUNT_PENDING: ready() will
- * be called. `http` has the configured options.
+ * Get the credentials. Returns 0 if they are there, REST_ACCOUNT_PENDING if
+ * ready() will be called, or an error. `http` has the configured options.
  */
 NODISCARD int rest_account_get(struct rest_account *a, struct http_config *http,
 			       rest_account_fn ready, struct err *err);
@@ -78,17 +81,18 @@ NODISCARD int rest_token_read(const char *path, char **out, struct err *err);
 bool rest_can_send(struct str text);
 
 /*
- * Return when credentials that expire at a time should be renewed: some
- * minutes before, or after half of a short life. Both in ms since the epoch.
- * ERR_INVALID: they have expired already.
+ * Set *renew_ms to the time when credentials that expire at `expires_ms` should
+ * be renewed: some minutes before, or after half of a short life. Both times
+ * are in ms since the epoch. ERR_INVALID: they have expired already.
  */
 NODISCARD int rest_renewal(int64_t expires_ms, int64_t *renew_ms,
 			   struct err *err);
 
 /*
- * Check that an answer has a status of success. If it has not, the message has
- * the error code of the answer, which all these APIs send, but no other text of
- * it, because a server could repeat a secret of the request.
+ * Check that an answer has a status of success. Otherwise the error message
+ * contains the error code of the answer, which all these APIs send. It contains
+ * no other text of the answer, because a server could repeat a secret of the
+ * request.
  */
 NODISCARD int rest_answer_check(const struct http_response *a, bool is_xml,
 				struct err *err);

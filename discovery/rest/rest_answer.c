@@ -32,7 +32,10 @@ void rest_answer_add(struct rest_answer *a, const struct yaml_node *item,
 
 	*vec_add(&a->items) = item;
 	*vec_add(&a->urls) = url;
-	/* Many equal keys would make the table slow. */
+	/*
+	 * Add only the first item with a key: many equal keys would make the
+	 * table slow.
+	 */
 	if (key.len && !rest_answer_find(a, index, key))
 		table_add(&a->by_key, hash_key(bytes_of(key)),
 			  (uint32_t)a->items.count - 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The answer to one step of a refresh, as far as it is kept: its pages, and the
- * items in them, which can be found by a text.
+ * The answer to one step of a refresh: the pages that are kept, and the items
+ * in them. An item can be found by one of its texts.
  *
  * Ownership: an answer owns its pages; items are parts of them.
  * Threads: the manager's loop.
@@ -17,7 +17,8 @@
 struct rest_answer {
 	VEC(struct yaml *) pages;
 	VEC(const struct yaml_node *) items;
-	VEC(size_t) urls;    /* numbers of the URLs that they came from */
+	VEC(size_t)
+	urls; /* for each item: number of the URL that it came from */
 	struct table by_key; /* items by the text at `index` */
 };
 
@@ -26,7 +27,8 @@ void rest_page_free(struct yaml *page);
 
 /*
  * Add an item, which came from URL number `url`. `index` is the path of the
- * text by which it is found; NULL: it is not. Of equal texts, the first counts.
+ * text by which the item can be found; NULL: it cannot be found. Of items with
+ * equal texts, the first is found.
  */
 void rest_answer_add(struct rest_answer *a, const struct yaml_node *item,
 		     size_t url, const char *index);

@@ -27,7 +27,7 @@ bool rest_page_first(struct rest_run *r, struct rest_request *q)
 }
 
 /*
- * Write the URL of the next page that an answer has. It must have the origin
+ * Write the URL that an answer gives for the next page. It must have the origin
  * of the request, because requests carry credentials.
  */
 static int write_next_url(const struct rest_run *r, struct str next,

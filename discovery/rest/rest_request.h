@@ -26,7 +26,8 @@ struct rest_request {
 	const char *aws_scope;
 	/*
 	 * The request asks a metadata service at an address of the machine
-	 * itself: no proxy, no redirect, and none of the configured options.
+	 * itself. It uses no proxy, no redirect, and none of the configured
+	 * options.
 	 */
 	bool is_local;
 	/* there are secrets in the headers or in the body */

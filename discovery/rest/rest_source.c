@@ -7,7 +7,9 @@
 #include "client/transfer/http_config.h"
 #include "discovery/rest/rest_page.h"
 
-/* The start of rest_step.items for the lists in all items of an answer. */
+/*
+ * Prefix of a rest_step.items that means the lists in all items of an answer.
+ */
 #define EACH "*."
 
 /* Limits on one refresh. */
@@ -19,8 +21,9 @@ struct rest_source {
 	struct http_config *http;
 	char *shown;                  /* base URL without user and password */
 	struct rest_account *account; /* NULL: none */
-	uint64_t hash; /* answers of the last refresh that found targets */
-	size_t told;   /* number of targets that was logged last */
+	/* hash of the answers of the last refresh that found targets */
+	uint64_t hash;
+	size_t told;          /* number of targets that was logged last */
 	struct rest_run *run; /* the refresh in progress; NULL: none */
 	void *kept;           /* what the kind keeps; see rest_table.drop */
 };
@@ -137,7 +140,10 @@ static void rest_finish(struct rest_run *r)
 	s->hash = r->hash;
 	s->run = NULL;
 	rest_run_free(r);
-	/* Answers have ages and times, so they change often. */
+	/*
+	 * Log only a new number of targets: answers have ages and times, so
+	 * they change often.
+	 */
 	if (!p->asked || g->targets != s->told)
 		provider_tell(p, s->shown, g);
 	s->told = g->targets;
@@ -147,7 +153,10 @@ static void rest_finish(struct rest_run *r)
 
 static void rest_send(struct rest_run *r, struct rest_request *q);
 
-/* Send the next first page, of this step or of a later one, or finish. */
+/*
+ * Send the request for the first page of the next URL, of this step or a later
+ * one. Finish if there is none.
+ */
 static void rest_go_on(struct rest_run *r)
 {
 	struct rest_request q = { 0 };
@@ -200,7 +209,10 @@ static void take_items(struct rest_run *r, const struct yaml_node *root)
 		take_list(r, doc_find(doc_item(root, i), path + strlen(EACH)));
 }
 
-/* Send the request after a page: `next`, or the next first page. */
+/*
+ * Send `next`, the request after a page. If it is empty, go on with the next
+ * URL.
+ */
 static void send_next(struct rest_run *r, struct rest_request *next)
 {
 	if (next->url.len) {
@@ -212,8 +224,9 @@ static void send_next(struct rest_run *r, struct rest_request *next)
 }
 
 /*
- * Take the items of a page, and keep the page if they are kept. The limit
- * counts memory and not text, because "[]," takes many times its length.
+ * Take the items of a page, and keep the page if its items are kept. The limit
+ * counts memory instead of text, because in memory "[]," takes many times its
+ * length.
  */
 static int keep_page(struct rest_run *r, struct yaml *page, struct err *err)
 {
@@ -234,8 +247,8 @@ static int keep_page(struct rest_run *r, struct yaml *page, struct err *err)
 }
 
 /*
- * ERR_INVALID: the request for the next page is the one that was just answered,
- * which would go on for ever.
+ * Check that the request for the next page differs from the one that was just
+ * answered. ERR_INVALID: it does not, and the refresh would never end.
  */
 static int check_progress(const struct rest_run *r, struct rest_request *next,
 			  struct err *err)
@@ -275,8 +288,8 @@ static int take_page(struct rest_run *r, const struct http_response *a,
 }
 
 /*
- * Return whether an API may have refused credentials, which can become invalid
- * before their time. EC2 says so with each of these statuses.
+ * Return whether an API may have refused the credentials, which can become
+ * invalid before they expire. EC2 uses each of these statuses for that.
  */
 static bool is_refusal(const struct http_response *a)
 {
@@ -368,7 +381,7 @@ static void rest_send(struct rest_run *r, struct rest_request *q)
 			   p);
 }
 
-/* Show a base URL that begin() has set. */
+/* If begin() has set a base URL, show that URL in messages. */
 static void show_server(struct rest_source *s, const struct rest_run *r)
 {
 	if (str_eq(r->server, r->config->server))
@@ -377,7 +390,9 @@ static void show_server(struct rest_source *s, const struct rest_run *r)
 	s->shown = endpoint_url_shown(r->server.ptr);
 }
 
-/* Start the requests of a refresh, when the credentials are there. */
+/*
+ * Start the requests of a refresh, unless getting the credentials has failed.
+ */
 static void rest_begin(struct provider *p, const struct err *failed)
 {
 	struct rest_source *s = p->data;

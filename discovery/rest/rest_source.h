@@ -6,10 +6,10 @@
  * A refresh sends the requests of the table in order, and each page of an
  * answer in order. The items of the last step become targets; answers of the
  * steps before are kept until the refresh has ended, to look things up in them.
- * If any request fails, the refresh fails, and the targets that were found
- * before stay. There are limits on the size of each answer, of all answers
- * that are kept, and on the number of requests; the time limit of a request is
- * the refresh interval.
+ * If a request fails, and its step does not allow that, the refresh fails, and
+ * the targets that were found before stay. There are limits on the size of each
+ * answer, of all answers that are kept, and on the number of requests; the time
+ * limit of a request is the refresh interval.
  *
  * Ownership: a run belongs to the provider, and lasts for one refresh.
  * Threads: the manager's loop.
@@ -43,24 +43,26 @@ enum rest_paging {
 	/* the answer has a text to be sent for the next page */
 	REST_NEXT_TOKEN,
 	/*
-	 * the answer does not say; the pages end with one without items, or
-	 * with the same page again, if the API knows no pages
+	 * the answer does not say; the last page has no items, or is the same
+	 * as the page before, if the API does not support pages
 	 */
 	REST_UNTIL_EMPTY
 };
 
 /* A request, and those for its further pages. */
 struct rest_step {
-	/* path and query after the base URL; NULL ends the table */
+	/*
+	 * path and query after the base URL; NULL without `url` ends the table
+	 */
 	const char *path;
 	/*
-	 * path of the list in the answer, see document.h; after "*." the lists
-	 * in all items of the answer, which is a list itself
+	 * path of the list in the answer, see document.h; "*.<path>" means that
+	 * the answer is a list, and each of its items has a list at <path>
 	 */
 	const char *items;
 	/* path of what `paging` needs from the answer */
 	const char *next;
-	/* query parameter, or field of the form, with the number or text */
+	/* query parameter, or form field, for the number or text of a page */
 	const char *page_param;
 	/* path of the text by which rest_lookup() finds items */
 	const char *index;
@@ -78,8 +80,7 @@ struct rest_step {
 	 */
 	void (*take)(struct rest_run *r, const struct yaml_node *item);
 	/*
-	 * an HTTP status of an error, which only means that there are no items;
-	 * 0: none
+	 * an HTTP error status that only means that there are no items; 0: none
 	 */
 	long tolerated;
 	enum rest_paging paging;
@@ -89,8 +90,8 @@ struct rest_step {
 
 /* A service discovery, or one role of it. */
 struct rest_table {
-	const char
-		*role; /* value of the key `role`; NULL: there are no roles */
+	/* value of the key `role`; NULL: there are no roles */
+	const char *role;
 	const struct rest_step *steps;
 	/*
 	 * Makes targets of an item of the last step. NULL: each item is one
@@ -103,7 +104,7 @@ struct rest_table {
 	const char *host;
 	/* path of its port; NULL: the key `port` */
 	const char *port;
-	/* path of what an item must have to become a target; NULL: nothing */
+	/* path of a value that an item needs to become a target; NULL: none */
 	const char *needs;
 	/* further headers "Name: value"; may be NULL */
 	const char *const *headers;
@@ -128,7 +129,7 @@ struct rest_table {
 	/* answers are XML, not JSON */
 	bool is_xml;
 	/*
-	 * Frees what r->kept has, which a kind keeps from one refresh to the
+	 * Frees *r->kept, the data that a kind keeps from one refresh to the
 	 * next. NULL: it keeps nothing.
 	 */
 	void (*drop)(void *kept);
@@ -156,7 +157,7 @@ struct rest_run {
 	size_t url_number;   /* number of the URL in the step */
 	int64_t page;        /* number of the page, from 1 */
 	uint64_t page_hash;  /* hash of the last page */
-	/* the pages end, because the last one is the same as the one before */
+	/* the page is the same as the one before, so there are no more pages */
 	bool is_repeated;
 	size_t memory; /* bytes that the kept answers take */
 	size_t requests;

@@ -100,7 +100,7 @@ static void XMLCALL on_text(void *ctx, const XML_Char *text, int len)
 		buf_add(&r->open.v[r->open.count - 1].text, text, (size_t)len);
 }
 
-/* Orders children by name, and those with one name as in the document. */
+/* Order children by name; children with the same name keep their order. */
 static int compare_children(const void *a, const void *b)
 {
 	const struct xml_child *x = a;
@@ -111,7 +111,10 @@ static int compare_children(const void *a, const void *b)
 		       (x->number > z->number) - (x->number < z->number);
 }
 
-/* Add the first of the `count` children that have its name to a map. */
+/*
+ * Add the first child, and those after it with the same name, to a map. Returns
+ * how many these are.
+ */
 static size_t add_named(struct xml_reader *r, struct yaml_node *map,
 			const struct xml_child *c, size_t count)
 {

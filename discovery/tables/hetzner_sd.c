@@ -46,7 +46,10 @@ static const struct field_row hcloud_labels[] = {
 	{ 0 },
 };
 
-/* Older answers have the location only within the data center. */
+/*
+ * The labels for the location, which older answers have only within the data
+ * center.
+ */
 static const struct field_row hcloud_location[] = {
 	{ META("hcloud_datacenter_location"), "name", FIELD_TEXT },
 	{ META("hcloud_datacenter_location_network_zone"), "network_zone",

@@ -111,7 +111,9 @@ static void find_v6(struct rest_run *r, const struct yaml_node *instance,
 	}
 }
 
-/* Add the labels of an address and of its name; NULL: there is none. */
+/*
+ * Add the labels of an address and of its name; `ip` NULL: there is no address.
+ */
 static void add_linode_address(struct rest_run *r, const char *label,
 			       const char *name_label,
 			       const struct yaml_node *ip)
@@ -123,7 +125,7 @@ static void add_linode_address(struct rest_run *r, const char *label,
 		group_label(&r->b, name_label, name);
 }
 
-/* Add the label of a list that begins with a separator, and free the list. */
+/* Append a last separator to a list, add the list as a label, and free it. */
 static void add_appended(struct rest_run *r, const char *label,
 			 struct buf *list)
 {

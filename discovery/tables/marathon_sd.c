@@ -45,7 +45,10 @@ static bool take_ports(struct app_ports *p, const struct yaml_node *list,
 	return true;
 }
 
-/* Find the ports of an app; without any, those of its tasks are used. */
+/*
+ * Find the ports of an app. If it has none, the caller takes those of its
+ * tasks.
+ */
 static void find_ports(const struct yaml_node *app, struct app_ports *p)
 {
 	const char *mapped;
@@ -124,7 +127,10 @@ static void map_app(struct rest_run *r, const struct yaml_node *app)
 	vec_fini(&p.numbers);
 }
 
-/* Add the header with the token, which its file may have changed. */
+/*
+ * Add the header with the token. A token file is read each time: it may have
+ * changed.
+ */
 static int add_token(struct rest_run *r, const struct marathon_config *c,
 		     struct err *err)
 {

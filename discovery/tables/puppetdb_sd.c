@@ -35,8 +35,8 @@ static const struct field_row puppetdb_labels[] = {
 };
 
 /*
- * Append a number as Prometheus writes it, whose numbers are all floating-point
- * numbers: the shortest digits, with an exponent below 10^-4 and from 10^6 on.
+ * Append a number as Prometheus writes it. All its numbers are floating-point:
+ * they have the shortest digits, and an exponent below 10^-4 and from 10^6 on.
  */
 static void add_number(struct buf *out, double v)
 {
@@ -82,8 +82,8 @@ static void add_parameter_items(struct buf *out, const struct yaml_node *list)
 }
 
 /*
- * Add the labels of parameters. An object in an object gives labels with both
- * keys. The recursion is bounded by YAML_DEPTH_MAX.
+ * Add the labels of parameters. An object within an object gives labels whose
+ * names contain both keys. The recursion is bounded by YAML_DEPTH_MAX.
  */
 static void add_parameters(struct rest_run *r, struct str prefix,
 			   const struct yaml_node *map)

@@ -11,7 +11,10 @@
 
 #define KEEP (4 * MIB) /* larger buffers are freed after each request */
 
-/* Room in a request for labels and framing, besides one largest profile. */
+/*
+ * Bytes of a request for labels and framing, in addition to one profile of the
+ * maximum size.
+ */
 #define FRAME_ROOM (2 * MIB)
 
 /*
@@ -23,7 +26,10 @@
 /* The compression level for the WAL: the fastest one. */
 #define PACK_LEVEL 1
 
-/* Maximum length of the part of the error that names refused samples. */
+/*
+ * Once the list of refused samples in the error has this length, no more are
+ * added.
+ */
 #define REFUSED_TEXT_MAX 360
 
 /* The counters of a receiver. */
@@ -38,8 +44,9 @@ struct receiver_metrics {
 };
 
 /*
- * What a thread needs to handle a request. Threads take it from a list and put
- * it back, so there are as many as threads ever were busy at the same time.
+ * What a thread needs to handle a request. Threads take the tools from a list
+ * and put them back. So there are never more tools than requests that were
+ * handled at the same time.
  */
 struct receiver_tools {
 	struct zstd *zstd;
@@ -132,8 +139,8 @@ static size_t max_message(const struct receiver *r)
 }
 
 /*
- * Both compressions add less than a sixth, and 32 bytes, to what they cannot
- * compress (snappy: MaxCompressedLength()).
+ * Data that cannot be compressed grow by less than a sixth and 32 bytes with
+ * either compression (snappy: MaxCompressedLength()).
  */
 size_t receiver_max_body(const struct receiver *r)
 {
@@ -207,8 +214,8 @@ static void receiver_refuse(struct writing *w, struct labels *labels,
 }
 
 /*
- * Replace an uncompressed body by a compressed one, if that is smaller: the
- * WAL keeps bodies as they are appended.
+ * Replace an uncompressed body by a compressed one if that is smaller. The WAL
+ * does not compress bodies itself.
  */
 static void receiver_pack(struct receiver_tools *t, struct sample *s)
 {

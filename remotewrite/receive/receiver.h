@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Receiver of remote write: decodes the requests of senders and stores their
- * profiles. It knows nothing of HTTP but two headers; cmd/ connects it with the
- * web server.
+ * profiles. Of HTTP, it knows only three headers; cmd/ connects it with the web
+ * server.
  *
  * Ownership: receiver_free() frees a receiver. Options, and the arguments of
  * receiver_write(), are borrowed.
@@ -23,7 +23,7 @@ struct receiver_options {
 	struct appender *appender;
 	/* limits the memory of requests together with that of scrapes */
 	struct ingest_limiter *limiter;
-	/* limit of a profile, in bytes after decompression */
+	/* maximum size of a profile, in bytes after decompression */
 	size_t max_profile;
 	struct metrics *metrics;
 };
@@ -35,16 +35,14 @@ struct write_input {
 	const char *content_digest;   /* the header; "" when it is missing */
 	struct bytes body;
 	/*
-	 * accounts for the memory of the body; raised by the memory of the
-	 * decompressed message
+	 * accounts for the memory of the body; receiver_write() adds the memory
+	 * of the decompressed message
 	 */
 	struct ingest_share *share;
 	int64_t deadline_ns; /* when to give up, on clock_mono_ns() */
 };
 
-/*
- * The number of samples of a request that were stored, and that were refused.
- */
+/* How many samples of a request were stored, and how many were refused. */
 struct write_outcome {
 	size_t stored; /* samples that are durable, duplicates included */
 	/* samples that will never be accepted, such as invalid profiles */
@@ -76,11 +74,12 @@ size_t receiver_max_body(const struct receiver *r);
  * bytes, counts as stored.
  *
  * ERR_INVALID: the sender must not send this request again. Either the request
- * as a whole is malformed, and nothing was stored; or some samples were
- * refused, which the message names, and the others are durable. ERR_TOOBIG: the
- * request exceeds the limit of a profile. ERR_MEDIA: its type or compression is
- * not supported. ERR_LIMIT, ERR_NOSPACE, ERR_IO, ERR_CLOSED, ERR_TIMEOUT: the
- * sender should send the whole request again later.
+ * as a whole is malformed, and nothing was stored. Or some samples were refused
+ * and the others are durable; the error message names the first refused
+ * samples. ERR_TOOBIG: the decompressed request is larger than one profile of
+ * the maximum size with its labels. ERR_MEDIA: the type or the compression of
+ * the request is not supported. ERR_LIMIT, ERR_NOSPACE, ERR_IO, ERR_CLOSED,
+ * ERR_TIMEOUT, ERR_AGAIN: the sender should send the whole request again later.
  */
 NODISCARD int receiver_write(struct receiver *r, const struct write_input *in,
 			     struct write_outcome *out, struct err *err);

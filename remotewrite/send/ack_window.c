@@ -7,7 +7,7 @@
 
 /* A sample that was read. */
 struct ack_entry {
-	struct log_place end; /* behind it, and behind what needs no ack */
+	struct log_place end; /* after it and later ones that need no ack */
 	bool acked;
 };
 

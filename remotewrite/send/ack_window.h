@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The window of a remote-write queue: the samples that were read from the log
- * and are not acknowledged up to the cursor. Shards acknowledge samples in any
- * order; the cursor moves to the first one that is missing.
+ * and lie after the cursor. Shards acknowledge samples in any order. The cursor
+ * moves up to the first sample that is not acknowledged.
  *
  * Ownership: ack_window_fini() frees the memory of a window.
  * Threads: the caller locks.
@@ -29,7 +29,7 @@ struct ack_window {
 	struct log_place acked; /* before it, all is acknowledged */
 };
 
-/* Set the place of an empty window. */
+/* Initialise an empty window at a place of the log. */
 void ack_window_init(struct ack_window *w, struct log_place place);
 
 /* Free the memory of a window. */
@@ -47,9 +47,9 @@ uint64_t ack_window_add(struct ack_window *w, struct log_place end);
 bool ack_window_ack(struct ack_window *w, uint64_t number);
 
 /*
- * Move w->acked to `end`, behind samples that need no acknowledgement, if the
- * window is empty. Otherwise it moves there when the samples of the window are
- * acknowledged.
+ * Note that the samples before `end` that are not in the window need no
+ * acknowledgement. If the window is empty, w->acked moves to `end` now;
+ * otherwise as soon as all samples of the window are acknowledged.
  */
 void ack_window_pass(struct ack_window *w, struct log_place end);
 

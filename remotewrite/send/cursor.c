@@ -21,7 +21,7 @@ struct cursor {
 	uint64_t serial; /* number of the last state that was written */
 };
 
-/* The seconds of a time that has a place in the slot; 0: it has none. */
+/* Convert a time to seconds for a slot. Return 0 if a slot cannot store it. */
 static uint32_t slot_seconds(int64_t ms)
 {
 	return ms > 0 && ms / 1000 <= UINT32_MAX ? (uint32_t)(ms / 1000) : 0;
@@ -138,8 +138,8 @@ static int cursor_load(struct file *f, struct cursor_state *state,
 }
 
 /*
- * Whether a file was kept that the disk could not read, and everprof ended before
- * it made a new one.
+ * Whether an earlier run of everprof kept a file that the disk could not read,
+ * but ended before it created a new one.
  */
 static bool cursor_was_kept(struct fs *fs, const char *path)
 {
@@ -149,7 +149,9 @@ static bool cursor_was_kept(struct fs *fs, const char *path)
 	return fs_size(fs, kept, &size, NULL) != ERR_NOTFOUND;
 }
 
-/* Keep a file that the disk may read later under another name. */
+/*
+ * Rename a file that the disk cannot read now, but may be able to read later.
+ */
 static int cursor_keep_unread(struct fs *fs, const char *path, struct err *err)
 {
 	CLEANUP(mem_freep) char *kept = mem_printf("%s.unread", path);

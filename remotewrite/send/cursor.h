@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cursor of a remote-write queue: the position in the sample log before
- * which all samples have been acknowledged, in a file. Format:
+ * The cursor of a remote-write queue: a file with a position in the sample log.
+ * All samples before this position have been acknowledged. Format:
  * docs/format/remote-write.md, "Cursor".
  *
  * The file has two slots that are written in turn, so that a crash in the
- * middle of a write leaves the other one. Writing needs no sync to survive a
- * kill of the process; cursor_sync() makes the position survive a power cut.
- * An older position is harmless: samples are sent twice.
+ * middle of a write leaves the other slot intact. A position that was written
+ * survives a kill of the process without a sync; cursor_sync() makes it survive
+ * a power cut. An older position does no harm: some samples are then sent
+ * twice.
  *
  * Ownership: cursor_close() frees a cursor.
  * Threads: one thread at a time.
@@ -33,8 +34,9 @@ struct cursor_state {
 	 */
 	uint64_t safe;
 	/*
-	 * number of the next sample, see struct logged_sample, and time of the
-	 * sample before it, which is stored in seconds; 0: not known
+	 * number: that of the next sample, see struct logged_sample; sample_ms:
+	 * time of the sample before it, of which only the seconds are stored;
+	 * 0: not known
 	 */
 	uint64_t number;
 	int64_t sample_ms;
@@ -44,13 +46,12 @@ struct cursor_state {
 };
 
 /*
- * Open the cursor in the file `path`, or create the file with the state
- * *state. On return *state is what the file states. If the file cannot be read,
- * or both slots are damaged, *damaged is set, nothing counts as acknowledged
- * (*state is zero), and the file is replaced; one that the disk cannot read is
- * kept as *.unread. `fs` may be NULL.
- * ERR_UNSUPPORTED: a newer version wrote the file. ERR_IO, ERR_NOSPACE: the
- * file cannot be created or replaced.
+ * Open the cursor in the file `path`, or create the file with the state *state.
+ * On return *state is the state in the file. If the file cannot be read, or
+ * both slots are damaged, *damaged is set, *state is zero (nothing counts as
+ * acknowledged), and the file is replaced. A file that the disk cannot read is
+ * kept as *.unread. `fs` may be NULL. ERR_UNSUPPORTED: a newer version wrote
+ * the file. ERR_IO, ERR_NOSPACE: the file cannot be created or replaced.
  */
 NODISCARD int cursor_open(struct fs *fs, const char *path,
 			  struct cursor_state *state, bool *damaged,
@@ -59,7 +60,7 @@ NODISCARD int cursor_open(struct fs *fs, const char *path,
 /* Close a cursor; NULL is a no-op. */
 void cursor_close(struct cursor *c);
 
-/* Write a state. ERR_IO, ERR_NOSPACE: the file has the previous one. */
+/* Write a state. ERR_IO, ERR_NOSPACE: the file still has the previous state. */
 NODISCARD int cursor_write(struct cursor *c, const struct cursor_state *state,
 			   struct err *err);
 
@@ -67,7 +68,7 @@ NODISCARD int cursor_write(struct cursor *c, const struct cursor_state *state,
 NODISCARD int cursor_sync(struct cursor *c, struct err *err);
 
 /*
- * Read the state of a cursor file without changing it, from the file's bytes.
+ * Decode the state and its serial number from the bytes of a cursor file.
  * ERR_CORRUPT: no slot is intact. ERR_UNSUPPORTED: a newer version wrote it.
  */
 NODISCARD int cursor_decode(struct bytes file, struct cursor_state *out,

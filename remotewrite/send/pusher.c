@@ -109,7 +109,7 @@ static void send_request(struct pusher *p, unsigned number, struct attempt *a)
 	p->o.sent(p->o.ctx, a->body_len);
 }
 
-/* Wait before the next attempt, unless there is none. */
+/* Wait before the next attempt. Return an error if there is to be none. */
 static int wait_to_retry(struct pusher *p, const struct attempt *a,
 			 unsigned number, struct err *err)
 {
@@ -118,8 +118,8 @@ static int wait_to_retry(struct pusher *p, const struct attempt *a,
 	int64_t now = clock_mono_ns();
 
 	/*
-	 * A first connection that fails means a wrong address. A receiver that
-	 * goes away during the first request comes back.
+	 * If no connection has ever succeeded, the address is probably wrong.
+	 * But a receiver that was reached once is expected to come back.
 	 */
 	if (!p->reached)
 		return err_set(err, ERR_CLOSED, "%s", a->error);
@@ -137,8 +137,8 @@ static int wait_to_retry(struct pusher *p, const struct attempt *a,
 
 /*
  * Whether a status will stay until somebody changes the credentials, the URL or
- * the receiver. The queues of remote write retry meanwhile; everprof push, for
- * which somebody is waiting, ends instead.
+ * the receiver. The queues of remote write retry nevertheless. `everprof push`
+ * gives up, because somebody is waiting for it.
  */
 static bool is_hopeless(long status)
 {

@@ -24,8 +24,9 @@ struct pusher_options {
 	const char *user_agent;
 	int64_t timeout_ms; /* of a request */
 	/*
-	 * For how long temporary failures are retried after the last request
-	 * that succeeded. Before the first one, a failed connection is final.
+	 * For how long a request is repeated after temporary failures, from its
+	 * first attempt on. Until a connection has succeeded, a failed one is
+	 * final.
 	 */
 	int64_t retry_ms;
 	int64_t rate; /* maximum bytes of requests a second; 0: no limit */
@@ -51,18 +52,19 @@ NODISCARD int pusher_new(const struct pusher_options *o, struct pusher **out,
 void pusher_free(struct pusher *p);
 
 /*
- * Add a sample, and send a request when there is enough for one. Errors as
+ * Add a sample. If the samples then fill a request, send it. Errors as
  * pusher_flush().
  */
 NODISCARD int pusher_add(struct pusher *p, const struct sample *s,
 			 struct err *err);
 
 /*
- * Send all that was added, and return when it is settled. ERR_INVALID: the
- * receiver refuses all requests, for example because the credentials are wrong.
- * ERR_TIMEOUT: retry_ms have passed without success. ERR_CLOSED: the first
- * connection failed. ERR_CORRUPT: a sample is damaged. Errors of settled() are
- * passed on.
+ * Send all samples that were added, and return when they are settled.
+ * ERR_INVALID: the receiver refuses all requests, for example because the
+ * credentials are wrong. ERR_TIMEOUT: a request has not succeeded within
+ * retry_ms. ERR_CLOSED: the first connection failed. ERR_CORRUPT: a sample is
+ * damaged.
+ * Errors of settled() are passed on.
  */
 NODISCARD int pusher_flush(struct pusher *p, struct err *err);
 

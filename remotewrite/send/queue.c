@@ -14,14 +14,14 @@
 #include "remotewrite/send/queue_reader.h"
 #include "remotewrite/send/queue_shards.h"
 
-/* Size of a backlog that is kept by default, if the disk is large enough. */
+/* Default for the maximum size of the backlog, if the disk is large enough. */
 #define BACKLOG_DEFAULT (10ull * GIB)
 
 /* Makes a counter or gauge with the labels of the queue. */
 #define MAKE(kind, member, name, help) \
 	(q->metrics.member = metrics_##kind(q->o.metrics, name, help, &labels))
 
-/* The family of dropped samples, by reason. */
+/* Create the counter of the samples that are dropped for a reason. */
 static struct metric *queue_make_dropped(struct queue *q, const char *reason)
 {
 	const struct metric_labels labels = {
@@ -106,8 +106,8 @@ static void queue_make_metrics(struct queue *q)
 }
 
 /*
- * Set the gauges of a queue that has ended to 0. They stay in the output, and
- * a backlog that they show would be that of a receiver that is removed.
+ * Set the gauges of a queue that has ended to 0. The gauges stay in the output,
+ * which would otherwise show a backlog for a receiver that was removed.
  */
 static void queue_clear_gauges(struct queue *q)
 {
@@ -117,8 +117,8 @@ static void queue_clear_gauges(struct queue *q)
 }
 
 /*
- * The size of a backlog that is kept, see REMOTE_WRITE_BACKLOG_BY_DISK. The
- * directory of the cursors is on the disk of the log.
+ * Return the maximum size of the backlog; see REMOTE_WRITE_BACKLOG_BY_DISK. The
+ * cursors are on the disk of the log, so their directory tells its size.
  */
 static uint64_t queue_backlog_max(const struct queue *q)
 {
@@ -143,7 +143,9 @@ static int start_threads(struct queue *q, struct err *err)
 	return rc;
 }
 
-/* Copy the texts of the configuration that outlive a reload. */
+/*
+ * Copy the configuration with its texts, because the queue outlives a reload.
+ */
 static void copy_config(struct queue *q, const struct remote_write_config *c)
 {
 	const char **headers =

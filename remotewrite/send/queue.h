@@ -34,7 +34,7 @@ struct queue_options {
 	/* whether a new queue begins with the oldest sample, not the newest */
 	bool from_begin;
 	int64_t clock_steady_ms; /* see sender_options */
-	/* called from the queue's thread when queue_position() has moved */
+	/* called from the queue's thread when queue_synced() may have moved */
 	void (*moved)(void *ctx);
 	void *ctx;
 };
@@ -50,8 +50,8 @@ NODISCARD int queue_start(const struct queue_options *o,
 			  struct queue **out, struct err *err);
 
 /*
- * Replace the configuration by an equal one, before the old one is freed:
- * its rules and the external labels are borrowed.
+ * Replace the rules and the external labels, which are borrowed, by those of an
+ * equal configuration. Call it before the old configuration is freed.
  */
 void queue_set_rules(struct queue *q, const struct remote_write_config *config,
 		     const struct label *external, size_t external_count);
@@ -66,8 +66,8 @@ void queue_free(struct queue *q);
 uint64_t queue_position(struct queue *q);
 
 /*
- * Return the position that the cursor file has durably; without a file, the
- * position of the queue. Any thread may call it.
+ * Return the position that is durable in the cursor file. Without a file,
+ * return the position of the queue. Any thread may call it.
  */
 uint64_t queue_synced(struct queue *q);
 

@@ -51,7 +51,10 @@ static void report_cursor(const struct queue *q, const char *what,
 			     log_err(err)));
 }
 
-/* The number of the first sample in the log, or of the next one. */
+/*
+ * Return the number of the first sample in the log. If none can be read, return
+ * the number that the next sample will get.
+ */
 static uint64_t first_number(struct sample_log *log)
 {
 	uint64_t number = log->next_number(log);
@@ -66,8 +69,9 @@ static uint64_t first_number(struct sample_log *log)
 }
 
 /*
- * Where a queue without a file begins. The number is asked for last: one that is
- * too high does no harm, but one that is too low would look like a loss.
+ * Return where a queue without a file begins. Ask for the number last, because
+ * samples may be appended meanwhile: a number that is too high does no harm,
+ * but one that is too low would look like a loss.
  */
 static struct cursor_state new_state(const struct queue *q)
 {
@@ -106,7 +110,10 @@ int queue_open_cursor(struct queue *q, struct err *err)
 	if (rc == ERR_UNSUPPORTED)
 		return rc;
 	if (rc) {
-		/* The file may be there: nothing counts as acknowledged. */
+		/*
+		 * The file may exist, but cannot be opened: nothing counts as
+		 * acknowledged.
+		 */
 		state = (struct cursor_state){ .acked = log->begin(log) };
 		report_cursor(
 			q,
@@ -120,8 +127,8 @@ int queue_open_cursor(struct queue *q, struct err *err)
 			LOG_FIELDS(
 				log_text("remote_name", q->config.name.ptr)));
 	/*
-	 * The log ends before the cursor only if the files of the log were
-	 * removed. Nothing that it has now was sent.
+	 * The log ends before the cursor only if files of the log were removed.
+	 * None of the samples that are in the log now has been sent.
 	 */
 	if (state.acked > log->end(log)) {
 		report_shorter_log(q, &state);
@@ -164,7 +171,7 @@ void queue_write_cursor(struct queue *q)
 			&err);
 }
 
-/* Make the file that could not be opened before. */
+/* Open or create the file, which could not be opened before. */
 static void make_cursor(struct queue *q)
 {
 	struct cursor_state state;
@@ -175,7 +182,10 @@ static void make_cursor(struct queue *q)
 	mutex_lock(&q->mu);
 	state = queue_cursor_state(q);
 	mutex_unlock(&q->mu);
-	/* A file that is there has an older position, which is replaced. */
+	/*
+	 * If the file exists, its position is older. The next write replaces
+	 * it.
+	 */
 	if (open_file(q, &state, &damaged, &c, &unwanted))
 		return;
 	mutex_lock(&q->mu);
@@ -201,7 +211,10 @@ bool queue_sync_cursor(struct queue *q)
 	bool moved;
 	struct err err;
 
-	/* The reader alone sets the cursor, so it may look without the lock. */
+	/*
+	 * Only the reader sets q->cursor, so the reader needs no lock to look
+	 * at it.
+	 */
 	if (!q->cursor)
 		make_cursor(q);
 	mutex_lock(&q->mu);

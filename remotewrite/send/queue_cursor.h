@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cursor file of a queue. A queue also runs without one, as when the disk is
- * full: then profiles may be sent again after a restart, and the file is made as
- * soon as that is possible.
+ * The cursor file of a queue. A queue also runs without a cursor file, for
+ * example when the disk is full. Then profiles may be sent again after a
+ * restart. The file is created as soon as that is possible.
  *
  * Ownership: the queue owns its cursor.
  * Threads: see each function.
@@ -14,8 +14,8 @@
 
 /*
  * Open or create the cursor file, and begin the window at its position. A new
- * queue begins at the end or the beginning of the log; one whose file is damaged
- * at the beginning. Called before the threads of the queue run.
+ * queue begins at the end or at the beginning of the log. A queue whose file is
+ * damaged begins at the beginning. Called before the threads of the queue run.
  * ERR_UNSUPPORTED: a newer version wrote the file.
  */
 NODISCARD int queue_open_cursor(struct queue *q, struct err *err);
@@ -27,9 +27,9 @@ NODISCARD int queue_open_cursor(struct queue *q, struct err *err);
 void queue_write_cursor(struct queue *q) REQUIRES(q->mu);
 
 /*
- * Make the position durable. Returns true if it has moved since the last call,
- * and is durable or has no file: then the log need not keep what is before it.
- * Called by the reader alone.
+ * Make the position durable. Returns true if the position has moved since the
+ * last call, and either it is durable now or the queue has no file. Then the
+ * log need not keep the samples before it. Only the reader calls this function.
  */
 bool queue_sync_cursor(struct queue *q);
 

@@ -24,9 +24,9 @@
 #include "remotewrite/wire/batch.h"
 
 /*
- * Memory of the samples of a queue that are on their way, compressed, in bytes.
- * When it is exceeded, the reader waits; if no shard has a full batch then, the
- * shards send what they have.
+ * Maximum memory of the samples that a queue has read and not finished, with
+ * compressed profiles, in bytes. While it is exceeded, the reader waits; if no
+ * shard is sending a batch then, the shards send batches that are not full.
  */
 #define HELD_MAX ((size_t)12 << 20)
 
@@ -70,7 +70,7 @@ struct queue {
 	char *shown; /* URL without user and password */
 	struct http_config *http;
 	struct cursor *cursor;
-	uint64_t backlog_max; /* size of a backlog that is kept; 0: no limit */
+	uint64_t backlog_max; /* maximum size of the backlog; 0: no limit */
 	struct queue_metrics metrics;
 	pthread_t reader;
 	/*
@@ -85,17 +85,17 @@ struct queue {
 	struct series_rules rules;
 	struct series_cache *series;
 
-	/* Guards the members below, and what shards say. */
+	/* Guards the members below, and some members of struct shard. */
 	struct mutex mu;
-	pthread_cond_t room; /* a sample was acknowledged, or the queue stops */
+	pthread_cond_t room; /* samples were acked, a batch ended, or a stop */
 	struct ack_window window;
-	/* The clock that decides what is too old, as the reader saw it last. */
+	/* A copy of the reader's clock, which decides what is too old. */
 	struct trusted_clock clock;
-	bool unsynced;   /* the cursor file has a state that is not durable */
+	bool unsynced;   /* the state for the cursor file is not durable yet */
 	uint64_t synced; /* the position that is durable; see queue_synced() */
 	bool stopping;
 	size_t sending;         /* shards that have a batch */
-	size_t held_bytes;      /* memory of all samples on their way */
+	size_t held_bytes;      /* memory of samples that are not finished */
 	uint64_t due_before;    /* samples with lower numbers wait no longer */
 	uint64_t drop_until;    /* samples before this position are given up */
 	int64_t drop_before_ms; /* and those with an earlier time */

@@ -13,29 +13,29 @@
 
 #define SECOND_NS 1000000000LL
 
-/* How long the reader waits for new samples or for room, in ms. */
+/* How long the reader waits for new samples or for space in a shard, in ms. */
 #define WAIT_MS 200LL
 
-/* With max_backlog exceeded, a tenth more than needed is dropped. */
+/* The size to which a backlog that exceeds `max` is cut: nine tenths. */
 #define BACKLOG_LEFT(max) ((max) / 10 * 9)
 
 /* The state of the reader. */
 struct reader {
 	struct queue *q;
-	uint64_t
-		position; /* in the log; behind the last sample that was read */
+	/* in the log; behind the last sample that was read */
+	uint64_t position;
 	struct buf buf;
 	struct logged_sample sample;
 	int64_t saved_ns;   /* when the cursor was made durable last */
 	int64_t checked_ns; /* when max_backlog was checked last */
 	bool skipped;       /* max_backlog has dropped samples */
-	uint64_t run_bytes; /* of the profiles read since the log's end */
+	uint64_t run_bytes; /* of profiles read since the log was at its end */
 	struct trusted_clock clock; /* decides what is too old */
 	int64_t clock_saved_ns;     /* when its state was saved last */
 	struct outage outage;       /* of the disk with the log */
 	/*
-	 * The number of the next sample, if none is lost; 0: not known. The time
-	 * of the sample before it; 0: there is none.
+	 * expected: the number of the next sample, if none is lost; 0: not
+	 * known. before_ms: the time of the previous sample; 0: there is none.
 	 */
 	uint64_t expected;
 	int64_t before_ms;
@@ -116,7 +116,7 @@ static void report_unusable(struct reader *r, const struct err *err)
 	reader_pass(r);
 }
 
-/* Whether a shard has to wait before it takes a sample. */
+/* Whether the reader has to wait before it gives the shard a sample. */
 static bool is_full(const struct queue *q, const struct shard *s)
 	REQUIRES(q->mu)
 {
@@ -146,7 +146,10 @@ struct skipped {
 	int64_t last_ms;
 };
 
-/* Read on without bodies until the backlog is small enough. */
+/*
+ * Skip samples, without reading their bodies, until the rest is small enough
+ * and its first sample is not too old.
+ */
 static void skip_backlog(struct reader *r, uint64_t until_bytes,
 			 int64_t before_ms, struct skipped *out)
 {
@@ -211,8 +214,8 @@ static uint64_t position_of_bytes(struct sample_log *log, uint64_t max,
 }
 
 /*
- * The time before which samples are older than `limit_ms`. INT64_MIN: there is
- * no limit (0), or the clock does not decide.
+ * Return the time before which samples are older than `limit_ms`. INT64_MIN:
+ * `limit_ms` is 0 (no limit), or the clock cannot be trusted yet.
  */
 static int64_t reader_oldest(struct reader *r, int64_t limit_ms)
 {
@@ -223,8 +226,9 @@ static int64_t reader_oldest(struct reader *r, int64_t limit_ms)
 }
 
 /*
- * Keep the clock for the cursor. It is saved with each new position, and at
- * least once a minute: after a stop, the queue must not trust just any time.
+ * Copy the clock for the cursor. The clock is saved with each new position, and
+ * at least about once a minute, so that the queue can judge the time of day
+ * after a restart.
  */
 static void note_clock(struct reader *r)
 {
@@ -254,7 +258,10 @@ static void give_up(struct queue *q, uint64_t position)
 	mutex_unlock(&q->mu);
 }
 
-/* The size of which the backlog has to be; UINT64_MAX: it is small enough. */
+/*
+ * Return the size to which the backlog has to shrink. UINT64_MAX: it is small
+ * enough.
+ */
 static uint64_t backlog_target(struct queue *q)
 {
 	struct sample_log *log = q->o.log;
@@ -266,9 +273,9 @@ static uint64_t backlog_target(struct queue *q)
 }
 
 /*
- * Once a second: if the backlog exceeds max_backlog, gives up the oldest
- * samples. They may be with the shards, which then give them up, or not be read
- * yet.
+ * Once a second: if the backlog exceeds max_backlog, give up the oldest
+ * samples. The reader skips those that it has not read yet; the shards give up
+ * those that they have.
  */
 static void limit_backlog(struct reader *r)
 {
@@ -298,8 +305,8 @@ static void limit_backlog(struct reader *r)
 }
 
 /*
- * Add a sample, behind which the reader is at `place`, to a shard and to the
- * window of acknowledgements.
+ * Add a sample to a shard and to the window of acknowledgements. `place` is the
+ * place of the reader, after the sample.
  */
 static void add_to_shard(struct queue *q, struct shard *s,
 			 struct queued_sample *i, struct log_place place)
@@ -334,7 +341,10 @@ static bool try_hand_over(struct reader *r, struct queued_sample *i,
 	mutex_lock(&q->mu);
 	full = is_full(q, s);
 	if (full) {
-		/* The shards send what they have; see shard_is_ready(). */
+		/*
+		 * A shard may have to send a batch that is not full; see
+		 * shard_is_ready().
+		 */
 		queue_wake_shards(q);
 		(void)mutex_wait_until(&q->mu, &q->room, &at);
 	} else {
@@ -344,7 +354,10 @@ static bool try_hand_over(struct reader *r, struct queued_sample *i,
 	return !full;
 }
 
-/* Do what is due from time to time, however long the reader waits. */
+/*
+ * Save the position and limit the backlog when due, even while the reader
+ * waits.
+ */
 static void do_upkeep(struct reader *r)
 {
 	save_position(r);
@@ -375,7 +388,9 @@ static bool is_too_old(struct reader *r)
 	return r->sample.ms < reader_oldest(r, r->q->config.queue.age_limit_ms);
 }
 
-/* Count a sample that is too old to be sent; of such in a row, log the first. */
+/*
+ * Count a sample that is too old to be sent. Log only the first one in a row.
+ */
 static void reader_drop_old(struct reader *r)
 {
 	char at[40];
@@ -428,9 +443,9 @@ static void take_sample(struct reader *r)
 }
 
 /*
- * At the end of the log: if the reader had a backlog, of a full request or
- * more, lets the shards send its last samples now. These have waited in the
- * log, so they need not wait for batch_send_deadline, too.
+ * At the end of the log: if the reader had a backlog of a full request or more,
+ * make the shards send its last samples now. They have waited in the log
+ * already, so they need not wait for batch_send_deadline.
  */
 static void end_backlog(struct reader *r)
 {
@@ -446,7 +461,8 @@ static void end_backlog(struct reader *r)
 }
 
 /*
- * Wait for samples; what the log dropped at its end needs no acknowledgement.
+ * Wait for new samples. First pass what the log dropped at its end, which needs
+ * no acknowledgement.
  */
 static void wait_for_samples(struct reader *r)
 {
@@ -494,8 +510,8 @@ static void report_passed_over(const struct queue *q, uint64_t from,
 }
 
 /*
- * Wait for a disk that did not read a sample. After a longer outage, the
- * sample is passed over; the log appends it again later.
+ * Wait for a disk that could not read a sample. After a longer outage, pass
+ * over the sample: the log will append it again later.
  */
 static void wait_for_disk(struct reader *r, uint64_t from, struct err *err)
 {
@@ -514,8 +530,9 @@ static void wait_for_disk(struct reader *r, uint64_t from, struct err *err)
 }
 
 /*
- * Pass a damaged place of the log, or one of which the samples come later
- * (ERR_NOTFOUND). Which samples are lost is known with the next one.
+ * Pass a damaged place of the log, or a place whose samples the log appends
+ * again later (ERR_NOTFOUND). The number of the next sample will tell how many
+ * samples are lost.
  */
 static void pass_damage(struct reader *r, int rc, const struct err *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The shards of a queue: starts, wakes and ends them.
+ * Starts, wakes and ends the shards of a queue.
  *
  * Ownership: the queue owns its shards.
  * Threads: the one that starts and stops the queue, while no reader runs;

@@ -35,7 +35,7 @@ struct queue_config {
 
 /*
  * The default of max_backlog.size: 10 GiB, but at most an eighth of the disk,
- * so that a receiver that is down does not take the room of new profiles.
+ * so that the backlog of a receiver that is down leaves space for new profiles.
  */
 #define REMOTE_WRITE_BACKLOG_BY_DISK (-1)
 

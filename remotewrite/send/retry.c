@@ -9,7 +9,10 @@
 
 enum retry_verdict retry_decide(const struct retry_attempt *a)
 {
-	/* Anything may answer 200: a login page, a queue, a captive portal. */
+	/*
+	 * Status 200 is no proof: a login page or a captive portal may send it,
+	 * too.
+	 */
 	if (a->status / 100 == 2)
 		return a->judged && a->written >= a->samples ? RETRY_SENT :
 							       RETRY_LATER;

@@ -16,9 +16,9 @@
 
 /* The decision about a batch. */
 enum retry_verdict {
-	RETRY_SENT,  /* a receiver says that it is stored */
-	RETRY_LATER, /* the failure can end: send it again */
-	RETRY_SPLIT, /* it is too large: send it again in two halves */
+	RETRY_SENT,  /* a receiver says that the batch is stored */
+	RETRY_LATER, /* the failure may end: send the batch again */
+	RETRY_SPLIT, /* the batch is too large: send it in halves */
 	RETRY_DROP   /* it will never be accepted */
 };
 
@@ -38,9 +38,9 @@ struct retry_attempt {
 enum retry_verdict retry_decide(const struct retry_attempt *a);
 
 /*
- * Return the value of a header Retry-After (RFC 9110, 10.2.3) in ms: a number
- * of seconds, or a date, of which `now_ms` is subtracted. 0: the header is
- * missing, malformed or in the past. At most an hour.
+ * Return the value of a header Retry-After (RFC 9110, 10.2.3) in ms, at most an
+ * hour. The header has a number of seconds, or a date, from which `now_ms` is
+ * subtracted. 0: the header is missing, malformed or in the past.
  */
 int64_t retry_after_ms(const char *value, int64_t now_ms);
 

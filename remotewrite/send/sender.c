@@ -23,7 +23,7 @@ struct sender {
 	bool from_begin;       /* of queues that are added now */
 	struct mutex mu;       /* guards the members below */
 	VEC(struct member) queues;
-	bool applying;  /* the list lacks queues for a moment */
+	bool applying;  /* sender_apply() runs; queues may be missing */
 	size_t missing; /* configured queues that could not be started */
 	uint64_t kept;  /* the position in the last call of sample_log.keep() */
 };
@@ -39,9 +39,10 @@ struct sender *sender_new(const struct sender_options *o)
 }
 
 /*
- * Whether all queues whose positions the log has to keep are in the list. A
- * queue that could not be started needs the log as it is. An agent keeps its
- * profiles until a receiver is configured; a server has them in its database.
+ * Whether the list has all queues whose positions the log has to keep. If a
+ * queue could not be started, its position is not known, so the log must keep
+ * everything. An agent without receivers keeps its profiles until one is
+ * configured; a server has them in its database.
  */
 static bool knows_all_queues(const struct sender *s) REQUIRES(s->mu)
 {
@@ -88,7 +89,9 @@ static char *key_of(const struct remote_write_config *c,
 	return key;
 }
 
-/* The number of the queue with a name; the count: there is none. */
+/*
+ * Return the index of the queue with this name, or the count if there is none.
+ */
 static size_t find_queue(const struct sender *s, struct str name)
 {
 	size_t i = 0;
@@ -183,8 +186,8 @@ static void remove_cursors(struct sender *s,
 }
 
 /*
- * Whether the cursors were removed, and not only those of some receivers: the log
- * keeps samples for receivers, and there is no cursor.
+ * Whether all cursors are missing, not only those of some receivers, although
+ * the log keeps samples for receivers.
  */
 static bool has_lost_cursors(struct sender *s)
 {
@@ -267,7 +270,10 @@ static bool apply_one(struct sender *s, const struct remote_write_config *c,
 	return add_queue(s, c, external, count);
 }
 
-/* Note whether the list of queues is being changed, and what it lacks. */
+/*
+ * Note whether the list is being changed, and how many queues are missing in
+ * it.
+ */
 static void set_applying(struct sender *s, bool applying, size_t missing)
 {
 	mutex_lock(&s->mu);

@@ -5,8 +5,8 @@
  * receiver delays no other.
  *
  * A queue remembers in a file how far its receiver has acknowledged the
- * samples. After a restart it goes on there, and the log keeps what is behind
- * the slowest queue.
+ * samples. After a restart the queue goes on from there. The log keeps the
+ * samples that the slowest queue still needs.
  *
  * Ownership: sender_free() frees a sender. Options are borrowed. The
  * configuration of sender_apply() must live until the next call.
@@ -71,7 +71,7 @@ void sender_apply(struct sender *s, const struct remote_write_configs *configs,
 /* Stop the sender if it runs, and free it; NULL is a no-op. */
 void sender_free(struct sender *s);
 
-/* Call fn with the state of each queue, in the order of the configuration. */
+/* Call fn with the state of each queue, in the order of their start. */
 void sender_each(struct sender *s,
 		 void (*fn)(void *ctx, const struct queue_status *q),
 		 void *ctx);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cache of a queue for each series: the labels with which it is sent, or that
- * it is not sent, and its shard. Relabelling runs once for each series.
+ * For each series of a queue, caches the labels with which the series is sent,
+ * or that it is not sent, and the hash that decides its shard. Relabelling runs
+ * once for each series.
  *
  * Ownership: series_cache_free() frees the cache. Entries belong to the cache
  * until series_cache_clear().
@@ -19,7 +20,10 @@ struct sent_series {
 	uint64_t hash; /* of the labels; it decides the shard */
 };
 
-/* The labels and rules that make the labels of a sent series. Borrowed. */
+/*
+ * The external labels and the rules that determine the labels of sent series.
+ * Borrowed.
+ */
 struct series_rules {
 	const struct relabel_rules *relabel;
 	const struct label *external;
@@ -38,11 +42,10 @@ void series_cache_free(struct series_cache *c);
 void series_cache_clear(struct series_cache *c);
 
 /*
- * Find a series by its labels, as the log has them, or add it: external
- * labels are added where a series lacks them, then the rules are applied. Sets
- * *out, which is valid until the next call. ERR_CORRUPT: the labels are
- * damaged. ERR_LIMIT, ERR_INVALID: a rule fails, or its result is not a label
- * set.
+ * Find a series by its labels in the log, or add it. For a new series, add the
+ * external labels that it lacks, then apply the rules. Sets *out, which is
+ * valid until the next call. ERR_CORRUPT: the labels are damaged. ERR_LIMIT,
+ * ERR_INVALID: a rule fails, or its result is not a label set.
  */
 NODISCARD int series_cache_find(struct series_cache *c, struct bytes labels,
 				const struct series_rules *rules,

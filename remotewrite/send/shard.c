@@ -9,7 +9,10 @@
 #include "remotewrite/send/retry.h"
 #include "remotewrite/wire/write_request.h"
 
-/* Whether a batch is ready to be sent. Sets *at to when it will be. */
+/*
+ * Whether a batch is ready to be sent. If there are samples, sets *at to the
+ * latest time to send them.
+ */
 static bool shard_is_ready(const struct shard *s, int64_t *at)
 	REQUIRES(s->q->mu)
 {
@@ -63,7 +66,7 @@ static struct batch take_batch(struct shard *s)
 	return b;
 }
 
-/* Log a sample that is not sent, because the log has other bytes. */
+/* Log a sample that is not sent because its bytes in the log are damaged. */
 static void shard_report_damage(struct shard *s, const struct queued_sample *i,
 				const struct err *err)
 {
@@ -100,7 +103,10 @@ static void build_message(struct shard *s, struct batch *b)
 	queue_finish(s->q, bad, FATE_DAMAGED);
 }
 
-/* Note the outcome of an attempt for the status page and the API. */
+/*
+ * Note the outcome of an attempt for the status page and the API. Log it if it
+ * changes between success and failure.
+ */
 static void note_attempt(struct queue *q, const struct attempt *a)
 {
 	bool changed;
@@ -128,8 +134,8 @@ static void note_attempt(struct queue *q, const struct attempt *a)
 }
 
 /*
- * Take the samples out of a batch that max_backlog has given up, because of
- * its size or of its age.
+ * Take out of a batch the samples that max_backlog has given up, because of the
+ * size of the backlog or their age.
  */
 static struct batch take_given_up(struct queue *q, struct batch *b)
 {
@@ -186,7 +192,10 @@ static void report_given_up(struct shard *s, const struct batch *b)
 			   log_text("from", from), log_text("to", to)));
 }
 
-/* Give up samples of a batch. Returns whether there were any. */
+/*
+ * Drop the samples of a batch that are given up. Returns whether there were
+ * any.
+ */
 static bool shard_give_up(struct shard *s, struct batch *b)
 {
 	struct batch gone = take_given_up(s->q, b);
@@ -210,7 +219,10 @@ static bool pause_before_retry(struct shard *s, const struct attempt *a,
 	bool stopping;
 
 	if (ms < a->retry_after_ms)
-		/* Those that were told the same time come back apart. */
+		/*
+		 * Senders that were told the same time must not come back
+		 * together.
+		 */
 		ms = a->retry_after_ms + ms / 2;
 	at = clock_mono_ns() + ms * 1000000;
 	mutex_lock(&s->q->mu);
@@ -224,7 +236,7 @@ static bool pause_before_retry(struct shard *s, const struct attempt *a,
 	return !stopping;
 }
 
-/* Append the labels of a sample, as they are sent, as a selector. */
+/* Append the labels with which a sample is sent, in the form of a selector. */
 static void labels_of_sample(const struct queued_sample *i, struct buf *out)
 {
 	const struct write_series series = { .message = i->sample.labels };
@@ -236,8 +248,8 @@ static void labels_of_sample(const struct queued_sample *i, struct buf *out)
 }
 
 /*
- * Log a batch of which the receiver will never accept some profiles, with its
- * first profile. The response does not say which they are.
+ * Log that the receiver will never accept some profiles of a batch. The
+ * response does not say which ones, so log the first profile of the batch.
  */
 static void report_refusal(struct shard *s, const struct batch *b,
 			   const struct attempt *a)
@@ -261,16 +273,16 @@ static void report_refusal(struct shard *s, const struct batch *b,
 	buf_fini(&labels);
 }
 
-/* Stop the wait for a response; see write_client_send(). */
+/* Whether to stop the wait for a response; see write_client_send(). */
 static bool shard_stops(void *ctx)
 {
 	return queue_is_stopping(ctx);
 }
 
 /*
- * Send the message of a batch until its fate is known. Returns the verdict;
- * RETRY_LATER: the queue stops, or the message has to be built again, because
- * samples were given up.
+ * Send the message of a batch, repeatedly if needed, until its outcome is
+ * known. Return the verdict. RETRY_LATER: the queue stops, or samples were
+ * given up, so that the message has to be built again.
  */
 static enum retry_verdict send_message(struct shard *s, struct batch *b)
 {
@@ -304,8 +316,8 @@ static enum retry_verdict send_message(struct shard *s, struct batch *b)
 }
 
 /*
- * Send a batch without the samples that are damaged or given up. If all are,
- * the batch is empty, and counts as sent.
+ * Send a batch without the samples that are damaged or given up. A batch of
+ * which no sample is left counts as sent.
  */
 static enum retry_verdict send_rest(struct shard *s, struct batch *b)
 {
@@ -320,8 +332,9 @@ static enum retry_verdict send_rest(struct shard *s, struct batch *b)
 }
 
 /*
- * Finish a batch of which the receiver refused profiles. It has stored the
- * others; only their number is known, not which ones they are.
+ * Finish a batch of which the receiver refused some profiles and stored the
+ * others. Only the number of stored ones is known, so the first ones count as
+ * stored.
  */
 static void finish_refused(struct shard *s, struct batch *b)
 {
@@ -350,7 +363,10 @@ static void send_batch(struct shard *s, struct batch b)
 	} else if (v == RETRY_DROP) {
 		finish_refused(s, &b);
 	} else {
-		/* The queue stops: they are sent again after the next start. */
+		/*
+		 * The queue stops: the samples are sent again after the next
+		 * start.
+		 */
 		queued_sample_free_all(b.first);
 	}
 }
@@ -360,7 +376,10 @@ static void end_batch(struct shard *s)
 {
 	mutex_lock(&s->q->mu);
 	s->q->sending--;
-	/* The reader wakes other shards if this one was the last to send. */
+	/*
+	 * Wake the reader: it wakes the other shards, which send if none does
+	 * now.
+	 */
 	pthread_cond_broadcast(&s->q->room);
 	mutex_unlock(&s->q->mu);
 }

@@ -63,13 +63,14 @@ NODISCARD int write_client_add(struct write_client *c,
 
 /*
  * Send the message once. `number` counts the attempts with this message from 1;
- * the first one compresses it. Once stops(ctx) returns true the request is
- * interrupted; it is called after write_client_wake(), and about once a second.
+ * attempt 1 compresses the message. stops(ctx) is called after
+ * write_client_wake(), and about once a second; when it returns true, the
+ * request is interrupted.
  */
 void write_client_send(struct write_client *c, unsigned number,
 		       bool (*stops)(void *ctx), void *ctx, struct attempt *a);
 
-/* Make a request that waits call stops(). */
+/* Make a write_client_send() that waits call stops(). */
 void write_client_wake(struct write_client *c);
 
 #endif

@@ -25,8 +25,8 @@ struct batch {
 };
 
 /*
- * Copy a sample with other labels, which write_labels_encode() has made. The
- * caller frees it by mem_free().
+ * Copy a sample, but with `labels`, which write_labels_encode() has made. The
+ * caller frees the copy by mem_free().
  */
 struct queued_sample *queued_sample_new(const struct logged_sample *s,
 					struct bytes labels);
@@ -41,8 +41,8 @@ void queued_sample_free_all(struct queued_sample *list);
 size_t batch_bytes(const struct batch *b);
 
 /*
- * Cut the first samples off a list: as many as both limits allow, but one if
- * there is one. `max_bytes` is for the profiles, decompressed.
+ * Cut the first samples off a list, as many as both limits allow. `max_bytes`
+ * limits the decompressed profiles; the first sample alone may exceed it.
  */
 struct batch batch_cut(struct queued_sample **list, size_t max_count,
 		       size_t max_bytes);

@@ -44,7 +44,10 @@ int write_body_compression(const char *content_type,
 		content_encoding);
 }
 
-/* Malformed bytes come from the sender, who must not send them again. */
+/*
+ * Turn ERR_CORRUPT into ERR_INVALID: the sender must not send malformed bytes
+ * again.
+ */
 static int as_invalid(int rc)
 {
 	return rc == ERR_CORRUPT ? ERR_INVALID : rc;

@@ -20,9 +20,9 @@ enum write_compression {
 
 /*
  * Decide by the headers Content-Type and Content-Encoding how the body is
- * compressed; a missing header is "". ERR_MEDIA: the type is not
- * application/x-protobuf (which a missing header stands for), or the encoding
- * is neither snappy nor zstd.
+ * compressed. A missing header is "", and a missing Content-Type stands for
+ * application/x-protobuf. ERR_MEDIA: the type is another one or has the
+ * parameter `proto`, or the encoding is neither snappy nor zstd.
  */
 NODISCARD int write_body_compression(const char *content_type,
 				     const char *content_encoding,
@@ -53,9 +53,9 @@ NODISCARD int write_body_decode(enum write_compression c, struct zstd *z,
 void write_body_digest(struct bytes body, struct buf *out);
 
 /*
- * Check a body against the header Content-Digest, "" when it is missing. Only
- * its SHA-256 is looked at. ERR_AGAIN: these are not the bytes that the sender
- * has sent, because something on the way has changed them or cut them short.
+ * Check a body against the header Content-Digest, which is "" if it is missing.
+ * Only a SHA-256 in it is checked. ERR_AGAIN: the body is not what the sender
+ * sent: something on the way has changed it or cut it short.
  */
 NODISCARD int write_body_check_digest(const char *content_digest,
 				      struct bytes body, struct err *err);

@@ -14,8 +14,8 @@ enum {
 };
 
 /*
- * The fields 1 and 2 of a message, which are the only known ones in all four
- * messages, with the wire types that they must have.
+ * A message with the wire types that its fields 1 and 2 must have. All four
+ * messages have only these two known fields.
  */
 struct write_message {
 	const char *name;

@@ -36,7 +36,7 @@ struct write_series {
 
 /* One sample: a profile and its time. */
 struct write_sample {
-	struct bytes value; /* the profile; may be compressed by gzip or zstd */
+	struct bytes value; /* the profile; plain, or gzip, zlib or zstd */
 	int64_t ms;         /* milliseconds since 1970 */
 };
 

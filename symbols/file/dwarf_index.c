@@ -5,13 +5,16 @@
 #include <stdlib.h>
 
 enum {
-	/* Functions in namespaces and types: deeper ones are not looked for. */
+	/*
+	 * Largest depth of namespaces, types, functions and blocks in which
+	 * functions are looked for.
+	 */
 	DWARF_DEPTH_MAX = 32,
 	/* Largest number of ranges of one index; 24 bytes each. */
 	DWARF_SPANS_MAX = 8 << 20,
 	/*
-	 * In the sorted list of ranges, a range that contains an address is
-	 * among this many ranges that begin before the address.
+	 * To find an address, examine at most this many ranges that begin at or
+	 * before the address, the last of them first.
 	 */
 	DWARF_NESTED_MAX = 64,
 };
@@ -71,7 +74,7 @@ void dwarf_index_units(struct dwarf_index *x, Dwarf *dwarf)
 	dwarf_index_sort(x);
 }
 
-/* Whether functions may be inside of an entry. */
+/* Whether an entry with this tag may contain functions. */
 static bool dwarf_has_functions(int tag)
 {
 	return tag == DW_TAG_namespace || tag == DW_TAG_structure_type ||

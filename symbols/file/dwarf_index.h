@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Index of debug information: which compilation unit, and which function of a
- * unit, has an address. libdw would search both from the beginning.
+ * Index of debug information: finds the compilation unit that contains an
+ * address, and the function in this unit. Without the index, libdw would search
+ * for both from the beginning.
  *
  * Ownership: an index owns its ranges.
  * Threads: one thread per file.
@@ -13,14 +14,17 @@
 
 #include "base/vec.h"
 
-/* Addresses of an entry of the debug information. */
+/* An address range of an entry of the debug information. */
 struct dwarf_span {
 	uint64_t start;
 	uint64_t end;
 	Dwarf_Off entry; /* of the unit or the function */
 };
 
-/* Sorted by address; later ranges lie within earlier ones or after them. */
+/*
+ * The ranges, sorted by address. A later range lies within an earlier one or
+ * after it.
+ */
 struct dwarf_index {
 	VEC(struct dwarf_span) spans;
 };

@@ -46,7 +46,7 @@ static int dwarf_check_size(struct elf_file *f, struct err *err)
 	return 0;
 }
 
-/* libdw trusts that the last text of a section ends there. */
+/* Check that the last text of a section ends with NUL: libdw trusts this. */
 static int dwarf_check_texts(struct elf_file *f, struct err *err)
 {
 	static const char *const sections[] = { ".debug_str",
@@ -113,7 +113,10 @@ static const struct dwarf_index *dwarf_unit_functions(struct dwarf_names *n,
 	Dwarf_Off entry = dwarf_dieoffset(unit);
 	struct dwarf_unit *u;
 
-	/* Addresses of one question are sorted: the last one is likely. */
+	/*
+	 * Begin with the unit that was added last: the next address is often in
+	 * it, too.
+	 */
 	for (size_t i = n->used.count; i; i--) {
 		if (n->used.v[i - 1].entry == entry)
 			return &n->used.v[i - 1].functions;
@@ -124,7 +127,10 @@ static const struct dwarf_index *dwarf_unit_functions(struct dwarf_names *n,
 	return &u->functions;
 }
 
-/* Read a number that an entry, or the one that it refers to, has; or 0. */
+/*
+ * Read a number attribute of an entry, or of the entry that it refers to.
+ * Return 0 if there is none.
+ */
 static uint64_t dwarf_number(Dwarf_Die *die, unsigned name)
 {
 	Dwarf_Attribute attribute;
@@ -171,7 +177,7 @@ static void dwarf_frame_name(Dwarf_Die *die, struct dwarf_frame *f)
 	f->start_line = dwarf_number(die, DW_AT_decl_line);
 }
 
-/* Find the file with a number in the line table of a unit. */
+/* Return the file that has this number in the line table of a unit, or NULL. */
 static const char *dwarf_file(Dwarf_Die *unit, uint64_t number)
 {
 	Dwarf_Files *files;
@@ -222,7 +228,7 @@ static void dwarf_frame_call(struct dwarf_names *n, Dwarf_Die *unit,
 		dwarf_file(unit, dwarf_number(inlined, DW_AT_call_file)));
 }
 
-/* The innermost frame is where the line table says. */
+/* Set the position of the innermost frame from the line table. */
 static void dwarf_frame_line(struct dwarf_names *n, Dwarf_Die *unit,
 			     uint64_t address, struct dwarf_frame *f)
 {
@@ -236,7 +242,7 @@ static void dwarf_frame_line(struct dwarf_names *n, Dwarf_Die *unit,
 		f->line = (uint64_t)number;
 }
 
-/* Put the frames, which are outermost first, into the other order. */
+/* Reverse the frames, which are in the order outermost first. */
 static void dwarf_frames_reverse(struct dwarf_frame *v, size_t count)
 {
 	for (size_t i = 0; i < count / 2; i++) {

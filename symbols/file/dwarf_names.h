@@ -41,15 +41,15 @@ void dwarf_names_close(struct dwarf_names *n);
 
 /*
  * Find the functions at an address, the innermost one first. Returns their
- * number; 0: no function is known there. If there is no room for all, the
- * innermost ones are left out, which are inlined.
+ * number; 0: no function is known there. If there are more than `max`, the
+ * innermost ones, which are inlined, are left out.
  */
 size_t dwarf_names_find(struct dwarf_names *n, uint64_t address,
 			struct dwarf_frame *out, size_t max);
 
 /*
- * Fill in the file and the line of an address whose function is not known, as
- * that of assembler code; they are left as they are if they are not known.
+ * Fill in the file and the line of an address whose function is not known, for
+ * example in assembler code. Members that are not known are left unchanged.
  */
 void dwarf_names_line(struct dwarf_names *n, uint64_t address,
 		      struct dwarf_frame *out);

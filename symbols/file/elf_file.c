@@ -11,7 +11,10 @@
 enum {
 	/* Largest size of the notes of one section or segment. */
 	ELF_NOTES_MAX = 64 << 10,
-	/* Size of a page of memory on x86-64; elsewhere a multiple of it. */
+	/*
+	 * Size of a memory page on x86-64. On other machines, the page size is
+	 * a multiple of this.
+	 */
 	ELF_PAGE = 4096,
 };
 
@@ -23,7 +26,7 @@ struct elf_file {
 	VEC(struct elf_segment) segments;
 };
 
-/* Set the error of the library's last failure. */
+/* Set the error to the last failure of libelf. */
 static int elf_file_error(struct err *err, const char *what)
 {
 	return err_set(err, ERR_CORRUPT, "%s: %s", what, elf_errmsg(-1));
@@ -42,9 +45,10 @@ static bool elf_file_copy(const struct elf_file *f, off_t at, void *out,
 }
 
 /*
- * Check the ELF header before the library sees the file. It trusts the number
- * of sections in the first section header, which is used if e_shnum is 0, and
- * takes memory for each; programs and libraries do not have so many.
+ * Check the ELF header before libelf sees the file. If e_shnum is 0, libelf
+ * trusts the number of sections in the first section header, and allocates
+ * memory for each. Such files are rejected: programs and libraries do not have
+ * so many sections.
  */
 static int elf_file_check(struct elf_file *f, struct err *err)
 {
@@ -109,7 +113,10 @@ static int elf_file_read(struct elf_file *f, struct err *err)
 	if (rc)
 		return rc;
 	elf_version(EV_CURRENT);
-	/* ELF_C_READ reads with pread() what is asked for, when it is. */
+	/*
+	 * With ELF_C_READ, libelf reads each part with pread() when it is
+	 * needed.
+	 */
 	f->elf = f->fd >= 0 ? elf_begin(f->fd, ELF_C_READ, NULL) :
 			      elf_memory((char *)f->image.ptr, f->image.len);
 	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF)
@@ -162,8 +169,9 @@ void elf_file_close(struct elf_file *f)
 }
 
 /*
- * libelf has the number of the descriptor, so the number stays in use. Standard
- * input is the one descriptor that a helper has for good.
+ * libelf remembers the number of the descriptor, so the number must stay in
+ * use. It becomes a copy of standard input, the one descriptor that a helper
+ * always has.
  */
 bool elf_file_pause(struct elf_file *f)
 {
@@ -190,7 +198,10 @@ const struct elf_segment *elf_file_segments(const struct elf_file *f,
 	return f->segments.v;
 }
 
-/* Find the segment that a mapping is of, or NULL. Mappings begin at pages. */
+/*
+ * Find the segment that is mapped from `offset`, or return NULL. Mappings begin
+ * at page boundaries.
+ */
 static const struct elf_segment *
 elf_segment_at(const struct elf_segment *segments, size_t count,
 	       uint64_t offset)
@@ -203,8 +214,9 @@ elf_segment_at(const struct elf_segment *segments, size_t count,
 		uint64_t begin = s->offset - inside;
 
 		/*
-		 * A page of the file may have the end of a segment and the
-		 * beginning of the next one, which is then meant.
+		 * One page of the file may contain the end of a segment and the
+		 * beginning of the next one. A mapping that begins there is
+		 * taken for the next segment.
 		 */
 		if (offset == begin && s->bytes)
 			return s;
@@ -253,7 +265,10 @@ bool elf_file_bias(const struct elf_file *f, uint64_t offset, uint64_t start,
 {
 	const struct elf_segment *text = elf_file_text(f);
 
-	/* The code of a debug file has a size in memory, but no bytes. */
+	/*
+	 * In a debug file, the executable segment has a size in memory, but no
+	 * bytes in the file.
+	 */
 	if (!text || text->bytes || !text->memory)
 		return elf_segments_bias(f->segments.v, f->segments.count,
 					 offset, start, bias);

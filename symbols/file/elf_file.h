@@ -42,8 +42,8 @@ struct elf_segment {
 
 /* A section of the file. */
 struct elf_section {
-	uint64_t
-		vaddr; /* address in memory, before relocation; 0: not loaded */
+	/* address in memory, before relocation; 0: not loaded */
+	uint64_t vaddr;
 	struct bytes data;
 };
 
@@ -56,8 +56,8 @@ struct elf_build_id {
 struct elf_file;
 
 /*
- * Read the headers of the file of a descriptor, which it takes over, in case of
- * an error too.
+ * Take over a descriptor, in case of an error too, and read the headers of its
+ * file.
  */
 NODISCARD int elf_file_open(int fd, struct elf_file **out, struct err *err);
 
@@ -79,8 +79,8 @@ void elf_file_close(struct elf_file *f);
 NODISCARD bool elf_file_pause(struct elf_file *f);
 
 /*
- * Go on with another descriptor of the same file, which it takes over. False:
- * this is not possible, and the descriptor stays the caller's.
+ * Take over another descriptor of the same file, and go on reading with it.
+ * False: this is not possible, and the caller still owns the descriptor.
  */
 NODISCARD bool elf_file_resume(struct elf_file *f, int fd);
 
@@ -92,10 +92,10 @@ const struct elf_segment *elf_file_segments(const struct elf_file *f,
 					    size_t *count);
 
 /*
- * Find where a mapping of a file with these segments is: *bias becomes its
- * address in memory minus the address in the file. `offset` is where the
- * mapping begins in the file, and `start` in memory. False: no segment is
- * loaded from there.
+ * Find the bias of a mapping of a file with these segments: *bias becomes an
+ * address in memory minus the address in the ELF file. The mapping begins at
+ * `offset` in the file, and at `start` in memory. False: no segment is loaded
+ * from `offset`.
  */
 NODISCARD bool elf_segments_bias(const struct elf_segment *segments,
 				 size_t count, uint64_t offset, uint64_t start,
@@ -125,8 +125,8 @@ NODISCARD int elf_file_section(struct elf_file *f, const char *name,
 uint64_t elf_file_section_size(struct elf_file *f, const char *name);
 
 /*
- * Copy `len` bytes that are loaded from the file to an address. False: the file
- * has no bytes for all of these addresses.
+ * Copy into `out` the `len` bytes of the file that are loaded at `address`.
+ * False: the file does not have bytes for all of these addresses.
  */
 NODISCARD bool elf_file_load_bytes(struct elf_file *f, uint64_t address,
 				   void *out, size_t len);

@@ -3,7 +3,10 @@
 
 #include <elf.h>
 
-/* Find the pointer among those that the program loader writes. */
+/*
+ * Look up a pointer in .rela.dyn, the list of the pointers that the program
+ * loader writes.
+ */
 static bool elf_pointer_relocated(struct elf_file *f, uint64_t address,
 				  uint64_t *out)
 {

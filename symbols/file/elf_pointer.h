@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pointers in the data of an ELF file, with the value that they have before the
- * file is moved in memory. A file that can be loaded anywhere has them in its
- * section .rela.dyn (System V ABI, chapter 4, "Relocation"); it is up to the
- * linker whether the data has them, too. The file may be hostile.
+ * Pointers in the data of an ELF file, with their values before relocation. A
+ * file that can be loaded at any address has the values in its section
+ * .rela.dyn (System V ABI, chapter 4, "Relocation"). It depends on the linker
+ * whether the data contains them, too. The file may be hostile.
  *
  * Ownership: the file is borrowed.
  * Threads: one thread per file.

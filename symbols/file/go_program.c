@@ -9,23 +9,26 @@ enum {
 	/* Position of the address of the code in a table, since Go 1.18. */
 	GO_TABLE_TEXT = 24,
 	/*
-	 * Position of the address of the code in the runtime's description of
-	 * the program (Go, runtime/symtab.go, moduledata), which begins with
-	 * the address of the table.
+	 * Position of the address of the code in moduledata, the runtime's
+	 * description of the program (Go, runtime/symtab.go). moduledata begins
+	 * with the address of the table.
 	 */
 	GO_MODULE_TEXT = 176,
 	/* Linkers put the table at a multiple of it. */
 	GO_TABLE_ALIGN = 8,
 };
 
-/* Whether the linker of Go took part: C programs are not searched for tables. */
+/*
+ * Whether Go's linker took part in making the file. C programs are not searched
+ * for tables.
+ */
 static bool go_program_is(struct elf_file *f)
 {
 	return elf_file_section_size(f, ".go.buildinfo") ||
 	       elf_file_section_size(f, ".note.go.buildid");
 }
 
-/* Cut off what is before the table. False: there is none. */
+/* Cut off the bytes before the table. False: there is no table. */
 static bool go_table_cut(struct elf_section *s)
 {
 	struct pclntab t;
@@ -45,9 +48,9 @@ static bool go_table_cut(struct elf_section *s)
 }
 
 /*
- * Find the section of the table. In a program that can be loaded anywhere, the
- * linker of C joins it with other data that the program loader changes (until
- * Go 1.25).
+ * Find the section that contains the table. In a program that can be loaded at
+ * any address, the C linker merges the table with other data that the program
+ * loader changes (until Go 1.25).
  */
 static int go_table_section(struct elf_file *f, struct elf_section *out,
 			    struct err *err)
@@ -68,10 +71,10 @@ static int go_table_section(struct elf_file *f, struct elf_section *out,
 }
 
 /*
- * Find the address of Go's code, to which addresses in tables are relative since
- * Go 1.18. Until Go 1.25, it is in the table itself, but may be a pointer that
- * the program loader writes. Since Go 1.26, it is in the runtime's description of
- * the program only, which has a section of its own since then.
+ * Find the address of Go's code. Since Go 1.18, addresses in tables are
+ * relative to it. Until Go 1.25, the table itself contains it, but maybe as a
+ * pointer that the program loader writes. Since Go 1.26, only the runtime's
+ * description of the program contains it, which has a section of its own.
  */
 static int go_program_text(struct elf_file *f, uint64_t table, uint64_t *text,
 			   struct err *err)

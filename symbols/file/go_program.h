@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a program of Go has its table of functions, and where its code begins.
- * The table is found in programs that the linker of C has made, too, as it does
- * for cgo: it puts code of its own before that of Go, and may put the table
- * amid other data. Runs in the file helper, because the file may be hostile.
+ * Finds the table of functions of a Go program, and the beginning of its code.
+ * This includes programs that the C linker has made, as with cgo: the C linker
+ * puts code of its own before Go's code, and may put the table amid other data.
+ * Runs in the file helper, because the file may be hostile.
  *
  * Ownership: a table borrows the bytes of the file.
  * Threads: one thread per file.

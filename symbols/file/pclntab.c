@@ -13,7 +13,10 @@ enum {
 	PCLNTAB_HEADER = 8,
 	/* Longest name of a function or a file. */
 	PCLNTAB_TEXT_MAX = 64 << 10,
-	/* Largest number of steps of a function: it has as many lines. */
+	/*
+	 * Largest number of steps in a list of values; a function has about as
+	 * many steps as lines.
+	 */
 	PCLNTAB_STEPS_MAX = 1 << 20,
 };
 
@@ -51,7 +54,10 @@ static uint64_t pclntab_word(const struct pclntab *t, struct dec *d)
 	return t->pointer == 8 ? dec_le64(d) : dec_le32(d);
 }
 
-/* The part of the table from a position on; empty behind its end. */
+/*
+ * Return the part of the table from a position on; empty if the position is
+ * behind the end.
+ */
 static struct bytes pclntab_from(const struct pclntab *t, uint64_t at)
 {
 	if (at > t->all.len)
@@ -59,7 +65,7 @@ static struct bytes pclntab_from(const struct pclntab *t, uint64_t at)
 	return (struct bytes){ .ptr = t->all.ptr + at, .len = t->all.len - at };
 }
 
-/* The header since Go 1.16 has the positions of all parts. */
+/* Read a header since Go 1.16, which has the positions of all parts. */
 static void pclntab_read_parts(struct pclntab *t, struct dec *d)
 {
 	t->count = pclntab_word(t, d);
@@ -67,7 +73,10 @@ static void pclntab_read_parts(struct pclntab *t, struct dec *d)
 	if (t->version >= 18) {
 		uint64_t text = pclntab_word(t, d);
 
-		/* Position-independent programs have it filled in later. */
+		/*
+		 * In position-independent programs, this address is 0 until the
+		 * program is loaded.
+		 */
 		if (text)
 			t->text = text;
 	} else {
@@ -80,7 +89,10 @@ static void pclntab_read_parts(struct pclntab *t, struct dec *d)
 	t->functions = pclntab_from(t, pclntab_word(t, d));
 }
 
-/* Until Go 1.15, all positions are from the beginning of the table. */
+/*
+ * Read a header until Go 1.15. All positions count from the beginning of the
+ * table.
+ */
 static void pclntab_read_old(struct pclntab *t, struct dec *d)
 {
 	struct dec after;
@@ -140,13 +152,16 @@ static uint64_t pclntab_cell(const struct pclntab *t, uint64_t at)
 	return t->cell == 8 ? dec_le64(&d) : dec_le32(&d);
 }
 
-/* Find the function in the list. Returns its number, or t->count. */
+/*
+ * Find the function that has an offset. Returns its number in the list, or
+ * t->count.
+ */
 static uint64_t pclntab_search(const struct pclntab *t, uint64_t offset)
 {
 	uint64_t low = 0;
 	uint64_t high = t->count;
 
-	/* The list ends with the end of the last function. */
+	/* The last number of the list is the end of the last function. */
 	if (!t->count || offset >= pclntab_cell(t, t->count * 2))
 		return t->count;
 	while (low < high) {
@@ -177,7 +192,7 @@ static bool pclntab_entry_read(const struct pclntab *t, uint64_t number,
 				      pclntab_word(t, &d);
 	e->name = dec_le32(&d);
 	dec_le32(&d); /* size of the arguments */
-	dec_le32(&d); /* where deferred calls return to; size of the frame */
+	dec_le32(&d); /* where deferred calls return to, or size of frame */
 	e->stack_steps = dec_le32(&d);
 	e->file_steps = dec_le32(&d);
 	e->line_steps = dec_le32(&d);
@@ -190,8 +205,8 @@ static bool pclntab_entry_read(const struct pclntab *t, uint64_t number,
 }
 
 /*
- * A list of values. The value begins with -1. Each step adds a number to it,
- * and has the number of bytes of code that have this value.
+ * A list of values. The value begins at -1. Each step adds a number to the
+ * value, and says for how many bytes of code the new value holds.
  */
 struct pclntab_steps {
 	struct dec d;
@@ -225,7 +240,10 @@ static bool pclntab_steps_next(const struct pclntab *t, struct pclntab_steps *s)
 	if (!s->left)
 		return false;
 	change = dec_uvarint(&s->d);
-	/* No change ends the list, but for its first value, which is -1. */
+	/*
+	 * A change of 0 ends the list, except at its first value, which is then
+	 * -1.
+	 */
 	if (!change && s->left != PCLNTAB_STEPS_MAX)
 		return false;
 	s->left--;
@@ -297,7 +315,10 @@ void pclntab_stack_depths(const struct pclntab *t, pclntab_visit *visit,
 			continue;
 		last = limit;
 		c = (struct go_code){ .function = e.start, .flags = e.flags };
-		/* The names of all functions of a large program take time. */
+		/*
+		 * To read the names of all functions takes time, so read only
+		 * those of assembler code.
+		 */
 		if (e.flags & GO_ASSEMBLER)
 			c.name = pclntab_text(t->names, e.name);
 		s = pclntab_steps_of(t, &e, e.stack_steps);
@@ -312,7 +333,7 @@ void pclntab_stack_depths(const struct pclntab *t, pclntab_visit *visit,
 	*end = last;
 }
 
-/* Return the name of a file by the number that the steps say. */
+/* Return the name of the file whose number is a value of the file steps. */
 static struct str pclntab_file(const struct pclntab *t,
 			       const struct pclntab_entry *e, int64_t number)
 {

@@ -44,9 +44,9 @@ struct go_function {
 };
 
 /*
- * Parse the bytes of a table, which begin with it. `text` is the address of the
- * program's code, for tables that do not say it. ERR_UNSUPPORTED: it is no table,
- * or of an unknown version; ERR_CORRUPT: it is damaged.
+ * Parse the table at the beginning of these bytes. `text` is the address of the
+ * program's code, for tables that do not contain it. ERR_UNSUPPORTED: there is
+ * no table, or its version is unknown; ERR_CORRUPT: it is damaged.
  */
 NODISCARD int pclntab_parse(struct bytes table, uint64_t text,
 			    struct pclntab *out, struct err *err);
@@ -65,8 +65,8 @@ struct go_code {
 	unsigned flags;    /* a set of enum go_code_flag */
 	uint64_t from;     /* address of the part */
 	/*
-	 * How far the stack pointer is below the return address, in bytes. In
-	 * functions that move it, Go's tools do not know.
+	 * Distance of the stack pointer below the return address, in bytes.
+	 * Go's tools do not know it in functions with GO_MOVES_STACK.
 	 */
 	int64_t depth;
 	bool rest; /* it is the last part of the function */
@@ -75,8 +75,9 @@ struct go_code {
 typedef void pclntab_visit(void *ctx, const struct go_code *c);
 
 /*
- * Show the parts of all functions, in the order of their addresses, and store
- * where the last one ends. Functions that are damaged are left out.
+ * Call `visit` for the parts of all functions, in the order of their addresses,
+ * and store in *end where the last function ends. Damaged functions are left
+ * out.
  */
 void pclntab_stack_depths(const struct pclntab *t, pclntab_visit *visit,
 			  void *ctx, uint64_t *end);

@@ -6,7 +6,10 @@
 
 #include "base/xz.h"
 
-/* A name is cut by the end of its section: then the symbol is left out. */
+/*
+ * Return a name, or NULL if it is empty or cut by the end of its section. Then
+ * the symbol is left out.
+ */
 static const char *symbol_name(struct bytes names, uint32_t at)
 {
 	if (at >= names.len || !names.ptr[at] ||
@@ -16,9 +19,10 @@ static const char *symbol_name(struct bytes names, uint32_t at)
 }
 
 /*
- * Which of the symbols of one address names the function: a function before a
- * label of assembler code, a known size before none, and a global name before a
- * weak one, and that before a local one.
+ * Return the rank of a symbol. Of the symbols at one address, the one with the
+ * highest rank names the function. A function ranks before a label of assembler
+ * code, a known size before none, and a global name before a weak one before a
+ * local one.
  */
 static uint8_t symbol_rank(const Elf64_Sym *s)
 {
@@ -58,8 +62,8 @@ static bool address_is_code(const struct elf_file *f, uint64_t address)
 }
 
 /*
- * Add the symbols of a section; a file without the section has none. `code` is
- * the file that has the code.
+ * Add the symbols of a section of `f`, if it has the section. `code` is the
+ * file that contains the code.
  */
 static int symbol_table_add(struct symbol_table *t, struct elf_file *f,
 			    const struct elf_file *code, const char *section,
@@ -122,7 +126,10 @@ static int symbol_order(const void *a, const void *b)
 		return x->address < y->address ? -1 : 1;
 	if (x->rank != y->rank)
 		return x->rank > y->rank ? -1 : 1;
-	/* So that the result does not depend on the order in the file. */
+	/*
+	 * Compare names, too, so that the result does not depend on the order
+	 * in the file.
+	 */
 	return strcmp(x->name, y->name);
 }
 

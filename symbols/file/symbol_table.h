@@ -23,7 +23,10 @@ enum {
 	 * assembler code, to an address that it names.
 	 */
 	SYMBOL_UNSIZED_MAX = 64 << 10,
-	/* Largest size of .gnu_debugdata in bytes; and decompressed. */
+	/*
+	 * Largest sizes in bytes of .gnu_debugdata, and of the file that is
+	 * compressed in it.
+	 */
 	MINI_SECTION_MAX = 32 << 20,
 	MINI_FILE_MAX = 128 << 20,
 	/*

@@ -18,8 +18,8 @@ enum {
 	/* How long a helper that was killed may take to end. */
 	HELPER_END_MS = 100,
 	/*
-	 * Helpers that could not be ended, of one user other than root: no other
-	 * file of his is read then …
+	 * Limits of helpers that could not be ended. At the limit, no more
+	 * files are read: of one user other than root …
 	 */
 	HELPER_LEFT_USER_MAX = 2,
 	/* … of root … */
@@ -143,7 +143,7 @@ static void file_helper_reap(struct file_helper *h)
 	h->left_count = left;
 }
 
-/* One that waits in the kernel for a file system cannot be ended. */
+/* A helper that waits in the kernel for a file system cannot be ended. */
 void file_helper_rest(struct file_helper *h)
 {
 	if (!h->pid)
@@ -169,9 +169,9 @@ void file_helper_close(struct file_helper *h)
 }
 
 /*
- * Start the program with one end of a socket as its standard input. Its memory
- * has large pages where the kernel has them for those who ask: a helper fills
- * and frees tens of megabytes for each large file.
+ * Start the program with one end of a socket as its standard input. Its
+ * malloc() asks the kernel for large pages, because a helper fills and frees
+ * tens of megabytes for each large file.
  */
 static int file_helper_spawn(struct file_helper *h, const int ends[2],
 			     struct err *err)
@@ -202,8 +202,8 @@ void file_helper_set_user(struct file_helper *h, uint32_t user)
 }
 
 /*
- * Whether a file of the user may be read: a user whose files make helpers wait
- * in the kernel is to have no more read, but others are.
+ * Return 0 if a file of the user may be read. A user whose files make helpers
+ * wait in the kernel gets ERR_AGAIN; files of other users are still read.
  */
 static int file_helper_admit(struct file_helper *h, struct err *err)
 {
@@ -281,11 +281,11 @@ bool file_helper_failed(const struct file_helper *h)
 	return !h->pid;
 }
 
-/* Say why there is no answer; the helper ends. */
+/* Set the error that says why there is no answer, and end the helper. */
 static int file_helper_fail(struct file_helper *h, int rc, unsigned timeout_ms,
 			    const struct buf *out, struct err *err)
 {
-	/* It is not known what the helper would say next. */
+	/* End the helper, because it is not known what it would send next. */
 	file_helper_rest(h);
 	if (rc == ERR_TIMEOUT)
 		return err_set(err, rc,
@@ -306,7 +306,10 @@ struct helper_call {
 	unsigned timeout_ms;
 };
 
-/* Ask the helper, and receive its answer; *fd_out is its descriptor, or -1. */
+/*
+ * Ask the helper, and receive its answer. *fd_out becomes the descriptor that
+ * comes with the answer, or -1.
+ */
 static int file_helper_ask(struct file_helper *h, const struct helper_call *c,
 			   struct buf *out, int *fd_out, struct err *err)
 {

@@ -23,13 +23,13 @@
 enum {
 	/* Largest number of bytes that a caller passes with a descriptor. */
 	FILE_HELPER_ARGUMENT_MAX = 32 << 10,
-	/* Largest address space of a helper in bytes is this many MiB. */
+	/* Largest address space of a helper, in MiB. */
 	FILE_HELPER_MEMORY_MB = 1024,
 };
 
 /*
- * An operation of the helper: parse the file of a descriptor, which it takes
- * over, and add the answer to `out`.
+ * An operation of the helper: take over a descriptor, parse its file, and add
+ * the answer to `out`.
  */
 typedef int file_operation(int fd, struct bytes argument, struct buf *out,
 			   struct err *err);
@@ -49,30 +49,31 @@ int file_helper_serve_proc(int socket, file_operation *const *operations,
 			   uint32_t count);
 
 /*
- * In a helper: let the answer of the operation that runs bring a descriptor,
- * which is taken over.
+ * In a helper: take over a descriptor, and send it with the answer of the
+ * running operation.
  */
 void file_helper_give(int fd);
 
 struct file_helper;
 
 /*
- * Prepare a helper, which is started by the first call: `argv` is the program
- * and its arguments, ending with NULL, which calls file_helper_serve() with
+ * Prepare a helper; the first call starts it. `argv` is the program and its
+ * arguments, ending with NULL. The program calls file_helper_serve() with
  * standard input as its socket. argv must outlive the helper.
  */
 struct file_helper *file_helper_new(char *const *argv);
 
 /*
- * Say to whose share the files of the next calls count; 0, as in the beginning, is
- * root. A helper that waits for a file system cannot be ended; a user other than
- * root with two of them gets ERR_AGAIN until one of them has ended.
+ * Set the user for whom the files of the next calls are counted. 0 is root, and
+ * the initial value. A helper that waits for a file system cannot be ended. A
+ * user other than root with two such helpers gets ERR_AGAIN until one of them
+ * has ended.
  */
 void file_helper_set_user(struct file_helper *h, uint32_t user);
 
 /*
- * End the process; the next call starts a new one. Those that could not be ended
- * are remembered.
+ * End the process; the next call starts a new one. A process that could not be
+ * ended is remembered.
  */
 void file_helper_rest(struct file_helper *h);
 
@@ -80,9 +81,10 @@ void file_helper_rest(struct file_helper *h);
 void file_helper_close(struct file_helper *h);
 
 /*
- * Let the helper run operation number `operation`, and append its answer to
- * `out`, whose maximum it must not exceed (ERR_TOOBIG). Takes the descriptor
- * over, in case of an error too. It takes at most `timeout_ms`.
+ * Let the helper run operation number `operation` on the file of `fd`, and
+ * append its answer to `out`. ERR_TOOBIG: the answer exceeds the maximum of
+ * `out`. The descriptor is taken over, in case of an error too. The call takes
+ * at most `timeout_ms`.
  */
 NODISCARD int file_helper_call(struct file_helper *h, uint32_t operation,
 			       int fd, struct bytes argument,
@@ -90,17 +92,18 @@ NODISCARD int file_helper_call(struct file_helper *h, uint32_t operation,
 			       struct err *err);
 
 /*
- * Let the helper run operation number `operation`, which opens a file and hands
- * it over. *fd_out is then its descriptor; otherwise as file_helper_call().
+ * Let the helper run operation number `operation`, which opens a file, and
+ * store the descriptor of this file in *fd_out. Otherwise as
+ * file_helper_call().
  */
 NODISCARD int file_helper_call_open(struct file_helper *h, uint32_t operation,
 				    struct bytes argument, unsigned timeout_ms,
 				    int *fd_out, struct err *err);
 
 /*
- * Whether the last call failed because of the helper, which did not start,
- * ended or took too long. False if the helper answered that something is wrong
- * with the file.
+ * Whether the last call failed because of the helper: it did not start, ended,
+ * took too long, or gave too large an answer. False if the helper answered that
+ * something is wrong with the file.
  */
 bool file_helper_failed(const struct file_helper *h);
 

@@ -15,7 +15,10 @@ union helper_control {
 	char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-/* Wait until the socket is ready for `events`; 0: for ever. */
+/*
+ * Wait until the socket is ready for `events`. If the deadline is 0, wait for
+ * ever.
+ */
 static int helper_wait(int socket, short events, int64_t deadline)
 {
 	struct pollfd p = { .fd = socket, .events = events };
@@ -129,7 +132,8 @@ int helper_read(int socket, void *to, size_t len, int64_t deadline)
 
 /*
  * Receive a message of `len` bytes, and its descriptor, if it has one; else *fd
- * is -1. Returns ERR_AGAIN if nothing is there, with MSG_DONTWAIT in `flags`.
+ * is -1. With MSG_DONTWAIT in `flags`, returns ERR_AGAIN if there is no
+ * message.
  */
 static int helper_receive(int socket, void *head, size_t len, int flags,
 			  int *fd)
@@ -140,7 +144,9 @@ static int helper_receive(int socket, void *head, size_t len, int flags,
 		.msg_iov = &part,
 		.msg_iovlen = 1,
 		.msg_control = control.bytes,
-		/* With its padding, there would be room for two descriptors. */
+		/*
+		 * With the padding of CMSG_SPACE(), two descriptors would fit.
+		 */
 		.msg_controllen = CMSG_LEN(sizeof(int)),
 	};
 	struct cmsghdr *c;

@@ -39,7 +39,10 @@ static int sandbox_user(struct err *err)
 	if (setgroups(0, NULL) ||
 	    setresgid(SANDBOX_NOBODY, SANDBOX_NOBODY, SANDBOX_NOBODY) ||
 	    setresuid(SANDBOX_NOBODY, SANDBOX_NOBODY, SANDBOX_NOBODY)) {
-		/* A container may lack the capability for it, or the user. */
+		/*
+		 * A container may lack the capability to change the user, or
+		 * the user "nobody".
+		 */
 		if (errno != EPERM && errno != EINVAL)
 			return err_sys(err, "cannot switch to the user nobody");
 	}
@@ -47,8 +50,8 @@ static int sandbox_user(struct err *err)
 }
 
 /*
- * Drop all capabilities, but, of those that the process has, the ones that
- * reading /proc takes.
+ * Drop all capabilities. SANDBOX_PROC keeps those that reading /proc needs, if
+ * the process has them.
  */
 static int sandbox_capabilities(enum sandbox_kind kind, struct err *err)
 {
@@ -79,8 +82,8 @@ static int sandbox_limit(int resource, rlim_t value, struct err *err)
 }
 
 /*
- * Permit what finds and opens files for reading, or say that no file is there:
- * libdw looks for further files.
+ * Permit the system calls that find files and open them for reading, or let
+ * them fail with ENOENT: libdw looks for further files.
  */
 static int sandbox_calls_open(scmp_filter_ctx filter, enum sandbox_kind kind)
 {
@@ -89,7 +92,10 @@ static int sandbox_calls_open(scmp_filter_ctx filter, enum sandbox_kind kind)
 		SCMP_SYS(getcwd), SCMP_SYS(lstat),      SCMP_SYS(readlink),
 		SCMP_SYS(stat),   SCMP_SYS(readlinkat), SCMP_SYS(statx),
 	};
-	/* openat2() is for descriptors of O_PATH; it cannot be filtered. */
+	/*
+	 * openat2() is for descriptors of O_PATH. The filter cannot check its
+	 * flags.
+	 */
 	static const int looking[] = {
 		SCMP_SYS(fstatfs),      SCMP_SYS(getegid),  SCMP_SYS(geteuid),
 		SCMP_SYS(getpid),       SCMP_SYS(getxattr), SCMP_SYS(ioctl),
@@ -177,7 +183,10 @@ int sandbox_enter(enum sandbox_kind kind, unsigned memory_mb, struct err *err)
 		rc = sandbox_capabilities(kind, err);
 	if (rc)
 		return rc;
-	/* After the change of the user, which resets it. */
+	/*
+	 * Set after the change of the user, which resets the parent's death
+	 * signal.
+	 */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_DUMPABLE, 0))
 		return err_sys(err, "prctl");

@@ -15,16 +15,17 @@ enum sandbox_kind {
 	/* It reads files that are open already. */
 	SANDBOX_FILES,
 	/*
-	 * It reads /proc of all processes: it keeps its user, the capabilities
-	 * for that, and may open files for reading.
+	 * It reads /proc of all processes. It keeps its user and the
+	 * capabilities for that, and may open files for reading.
 	 */
 	SANDBOX_PROC,
 };
 
 /*
- * Give up capabilities, the user root, core dumps and all system calls but
- * those that read, write, allocate and end, and end when the parent ends.
- * `memory_mb` limits the address space.
+ * Give up capabilities, the user root, core dumps, and all system calls except
+ * those that read, write, allocate memory and end the process. From then on,
+ * the process is killed when its parent ends. `memory_mb` limits the address
+ * space.
  */
 NODISCARD int sandbox_enter(enum sandbox_kind kind, unsigned memory_mb,
 			    struct err *err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Debug files: where the debug information of a program is if it was split off,
- * as GDB finds it (GDB manual, "Debugging Information in Separate Files").
+ * Debug files: the places of debug information that was split off from its
+ * program. They are those where GDB looks (GDB manual, "Debugging Information
+ * in Separate Files").
  *
  * Ownership: the caller closes the descriptors.
  * Threads: any.
@@ -13,7 +14,7 @@
 
 /*
  * Append the path of the debug file of a build ID below a directory. False:
- * there is no directory, or the build ID is too short or too long for it.
+ * `dir` is NULL or empty, or the build ID is too short or too long.
  */
 bool debug_file_path(const char *dir, struct bytes build_id, struct buf *out);
 

@@ -16,7 +16,7 @@ enum {
 	DEBUG_LINK_MAX = 4096,
 };
 
-/* Symbols of libraries have their version behind an '@'. */
+/* Cut off the version, which follows an '@' in symbols of libraries. */
 static struct str name_without_version(struct str s)
 {
 	struct str rest;
@@ -39,7 +39,7 @@ static void elf_names_add(const char *system_name, struct name_frame f,
 	buf_fini(&name);
 }
 
-/* Answer by debug information. False: it does not have the address. */
+/* Answer from the debug information. False: it does not name the address. */
 static bool elf_names_by_dwarf(struct name_sources *s, uint64_t address,
 			       struct buf *out)
 {
@@ -53,7 +53,10 @@ static bool elf_names_by_dwarf(struct name_sources *s, uint64_t address,
 		if (!v[i].name && !v[i].linkage_name)
 			return false;
 	}
-	/* Functions that the compiler made have lines in Go's table alone. */
+	/*
+	 * Functions that the Go compiler generated have lines only in Go's
+	 * table.
+	 */
 	if (!count || (!v[0].line && name_sources_go(s)))
 		return false;
 	name_answer_begin(out, count);
@@ -121,7 +124,9 @@ void elf_names_question(const struct elf_question *q, const uint64_t *addresses,
 	buf_add(out, addresses, count * sizeof(*addresses));
 }
 
-/* Cut what is asked off a question; the addresses are left. */
+/*
+ * Cut the struct elf_question off a question, so that the addresses are left.
+ */
 static int elf_question_read(struct bytes *question, struct elf_question *out,
 			     struct err *err)
 {
@@ -233,7 +238,7 @@ int elf_names_read(int fd, struct bytes argument, struct buf *out,
 	return rc;
 }
 
-/* A larger debug file is not one; it may be a hole without an end. */
+/* A larger file is not accepted as a debug file: it may be an endless hole. */
 #define CRC_FILE_MAX (4ull * GIB)
 
 int file_crc_read(int fd, struct bytes argument UNUSED, struct buf *out,

@@ -21,7 +21,9 @@ struct name_mapping {
 
 /* A question to elf_names_read(). The zero value is one about any file. */
 struct elf_question {
-	/* Where the addresses are; limit 0: they are as in the ELF file. */
+	/*
+	 * The mapping of the addresses; limit 0: they are as in the ELF file.
+	 */
 	struct name_mapping mapping;
 	/* The build ID of the wanted file; len 0: any. */
 	struct elf_build_id build_id;

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 
 enum {
-	/* Names of the kernel have at most 511 bytes (KSYM_NAME_LEN). */
+	/*
+	 * Size of the buffer for a line; names have at most 511 bytes
+	 * (KSYM_NAME_LEN).
+	 */
 	KALLSYMS_LINE_MAX = 1024,
 	/* Largest size of all names in bytes; they have about 3 MB. */
 	KALLSYMS_NAMES_MAX = 64 << 20,
@@ -90,7 +93,7 @@ const char *kallsyms_find(const struct kallsyms *k, uint64_t address)
 
 	if (!low)
 		return NULL;
-	/* Of several names of one address, the first one. */
+	/* If an address has several names, return the first one. */
 	for (low--;
 	     low && k->symbols.v[low - 1].address == k->symbols.v[low].address;)
 		low--;

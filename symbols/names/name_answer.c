@@ -9,8 +9,9 @@ void name_answer_begin(struct buf *out, size_t count)
 }
 
 /*
- * Add a text that was read from an untrusted file: cut, and with a '?' for each
- * byte that is not UTF-8, so that the names of a profile always are.
+ * Add a text that was read from an untrusted file. A long text is cut, and each
+ * byte that is not UTF-8 becomes a '?', so that the names of a profile are
+ * always valid UTF-8.
  */
 static void name_answer_text(struct buf *out, struct str s)
 {

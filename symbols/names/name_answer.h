@@ -2,7 +2,8 @@
 /*
  * Names of addresses, as the file helper answers them: for each address that
  * was asked for, the functions that are there, the innermost inlined one first.
- * Addresses, like all numbers of a question, are in the order of the machine.
+ * The addresses of a question, like all its numbers, are in the byte order of
+ * the machine.
  *
  * Ownership: a decoded frame borrows its texts from the answer.
  * Threads: any.
@@ -27,13 +28,13 @@ enum {
 /* A function at an address. */
 struct name_frame {
 	struct str system_name; /* as in the file */
-	struct str name;        /* demangled; equal if it is not mangled */
+	struct str name;        /* demangled, without a version */
 	struct str file;        /* source file, or empty */
 	uint64_t line;          /* 0: not known */
 	uint64_t start_line;    /* of the function; 0: not known */
 };
 
-/* Return a question for the operations that answer names. */
+/* Return the addresses as a question, as perf_map_read() takes it. */
 static inline struct bytes name_question(const uint64_t *addresses,
 					 size_t count)
 {

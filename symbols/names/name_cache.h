@@ -15,10 +15,10 @@
 #include "base/vec.h"
 
 /*
- * Which file names belong to: the beginning of a SHA-256 digest. Names of a
- * stranger's file must never be taken for those of another file, so this has to
- * be a digest for which nobody can make two files with the same one; a hash such
- * as hash_bytes() is not.
+ * Identifies the file that names belong to: the beginning of a SHA-256 digest.
+ * Names of a stranger's file must never be taken for those of another file. So
+ * nobody must be able to make two files with the same digest; a hash such as
+ * hash_bytes() does not ensure this.
  */
 struct name_cache_file {
 	uint64_t digest[2];
@@ -50,7 +50,10 @@ struct name_cache {
 /* Free everything; the cache is empty and usable again. */
 void name_cache_fini(struct name_cache *c);
 
-/* Return the file that these parts, in this order, tell from all others. */
+/*
+ * Return the digest of these parts, in this order, which together identify a
+ * file.
+ */
 struct name_cache_file name_cache_file_of(const struct bytes *parts,
 					  size_t count);
 

@@ -34,9 +34,11 @@ struct name_query {
 	struct bytes *out;
 	int64_t end_ns;   /* when the file has taken too long */
 	bool asked;       /* a file could be opened */
-	bool is_here;     /* the last one is the file, by its build ID */
-	bool is_stand_in; /* the file is read to take time */
-	/* Why names may be missing that the file has; code 0: none are. */
+	bool is_here;     /* the last file that was read has the build ID */
+	bool is_stand_in; /* read for a missing file, to take time */
+	/*
+	 * Why names that the file has may be missing; code 0: none are missing.
+	 */
 	struct err failure;
 	/* The file's link to its debug file, in the arena; empty: none. */
 	struct str debug_link;
@@ -50,9 +52,9 @@ void unnamed_frames_fini(struct unnamed_frames *u)
 }
 
 /*
- * The key of an address. What is known of the place of an address depends on
- * the mapping: two mappings of a file that begin at the same place may differ in
- * which segment they are taken for.
+ * Return the cache key of an address. It contains the offset and size of the
+ * mapping, because two mappings that begin at the same place of a file may be
+ * taken for different segments.
  */
 static struct name_cache_key name_file_key(const struct name_file *f,
 					   uint64_t address)
@@ -92,9 +94,9 @@ static bool name_query_head(struct name_query *q, struct dec *d)
 }
 
 /*
- * Name frames from number `first` on, at most `count`, by an answer of the
- * helper. Returns the number of frames that it is about; 0: it is malformed, or
- * of another file.
+ * Name at most `count` frames, beginning with number `first`, from an answer of
+ * the helper. Returns the number of frames that the answer covers; 0: it is
+ * malformed, or about another file.
  */
 static size_t name_query_take(struct name_query *q, struct bytes answer,
 			      size_t first, size_t count)
@@ -121,7 +123,10 @@ static size_t name_query_take(struct name_query *q, struct bytes answer,
 	}
 	if (dec_left(&d))
 		return 0;
-	/* The names of one address alone may be larger than an answer. */
+	/*
+	 * The names of one address alone may be too large for an answer; then
+	 * skip the address.
+	 */
 	return i || !q->file ? i : 1;
 }
 
@@ -134,8 +139,8 @@ static unsigned name_query_left_ms(const struct name_query *q)
 }
 
 /*
- * Remember that the helper failed. The file is not to blame for it if there was
- * less time than a file may take.
+ * Remember that the helper failed. If the finder's deadline has passed, the
+ * file had less time than it may take, and is not to blame.
  */
 static void name_query_fail(struct name_query *q, const struct err *failure)
 {
@@ -144,7 +149,7 @@ static void name_query_fail(struct name_query *q, const struct err *failure)
 
 	if (!q->failure.code)
 		q->failure = *failure;
-	/* Whoever asks for a perf map decides when it is read again. */
+	/* The caller decides when a perf map is read again. */
 	if (!q->file || (failure->code == ERR_TIMEOUT && n->deadline_ns &&
 			 now >= n->deadline_ns))
 		return;
@@ -153,7 +158,7 @@ static void name_query_fail(struct name_query *q, const struct err *failure)
 				       .until_ns = now + NAME_FAILURE_NS };
 }
 
-/* Call the helper about the file of a descriptor, which is taken over. */
+/* Let the helper run an operation on the file of `fd`, which is taken over. */
 static int name_query_call(struct name_query *q, uint32_t operation, int fd,
 			   struct bytes argument, struct buf *answer)
 {
@@ -194,8 +199,8 @@ static void name_query_write(const struct name_query *q,
 }
 
 /*
- * Ask for some of the names. Returns the number of frames that were answered;
- * 0: there is no use in asking for more.
+ * Ask for the names of `count` frames from number `first` on. Returns the
+ * number of frames that were answered; 0: to ask for more is of no use.
  */
 static size_t name_query_part(struct name_query *q, int fd, size_t first,
 			      size_t count)
@@ -219,7 +224,10 @@ static size_t name_query_part(struct name_query *q, int fd, size_t first,
 	return answered;
 }
 
-/* Ask the helper for names in the file of a descriptor, which is taken over. */
+/*
+ * Ask the helper for all names in the file of `fd`, which is taken over. If it
+ * is -1, do nothing.
+ */
 static void name_query_ask(struct name_query *q, int fd)
 {
 	const struct unnamed_frames *u = q->unnamed;
@@ -256,8 +264,9 @@ static int name_query_debug_file(const struct name_query *q)
 }
 
 /*
- * Whether a file is the debug file that the link means. A file with a build ID
- * need not be read for this: its build ID is compared when names are read.
+ * Whether a file is the debug file that the link means. If the build ID is
+ * known, the file is not read for this, because its build ID is compared when
+ * names are read.
  */
 static bool name_query_is_linked(struct name_query *q, int fd)
 {
@@ -297,7 +306,7 @@ static int name_query_linked_file(struct name_query *q)
 	return -1;
 }
 
-/* The frames that have no name yet. */
+/* Return the frames that have no name yet. */
 static struct unnamed_frames unnamed_left(const struct unnamed_frames *u,
 					  const struct bytes *out)
 {
@@ -332,7 +341,7 @@ static int64_t name_finder_end(const struct name_finder *n, int64_t now)
 	return n->deadline_ns && n->deadline_ns < end ? n->deadline_ns : end;
 }
 
-/* Remember what was found, and what the files do not have. */
+/* Remember the names that were found, and which addresses have none. */
 static void name_query_remember(struct name_query *q,
 				const struct unnamed_frames *u)
 {
@@ -341,15 +350,18 @@ static void name_query_remember(struct name_query *q,
 		const struct name_cache_key key =
 			name_file_key(q->file, u->addresses.v[i]);
 
-		/* A file that is not there today may be installed. */
+		/*
+		 * If no file was there, remember no missing names: it may be
+		 * installed.
+		 */
 		if (answer.len || (q->asked && !q->failure.code))
 			name_cache_add(&q->finder->cache, &key, answer);
 	}
 }
 
 /*
- * The key by which the cache has that no file at the path of `f` has the build
- * ID, in place of an address.
+ * Return the key under which the cache remembers that no file at the path of
+ * `f` has the build ID. It stands for the file, not for an address.
  */
 static struct name_cache_key name_file_absent_key(const struct name_file *f)
 {
@@ -377,10 +389,10 @@ static bool name_file_is_absent(struct name_finder *n,
 }
 
 /*
- * Ask for names in the file at the path, unless it is known that this is not the
- * file. If the finder hides which files exist, a file that does not exist takes
- * as long as one with another build ID: the helper is asked about everprof
- * itself, and its answer is dropped.
+ * Ask for names in the file at the path, unless it is known that the wanted
+ * file is not there. If the finder hides which files exist, a missing file must
+ * take as long as one with another build ID. Then the helper is asked about
+ * everprof's own program, and its answer is dropped.
  */
 static void name_query_path(struct name_query *q)
 {
@@ -405,8 +417,9 @@ static void name_query_path(struct name_query *q)
 }
 
 /*
- * The best source comes first: the debug file of the build ID. A debug file that
- * the file itself names is better than the file, which has to be read first.
+ * The best source is asked first: the debug file of the build ID. The names of
+ * a debug file that the file itself links to replace those of the file, but the
+ * file has to be read first to find the link.
  */
 int name_finder_find(struct name_finder *n, const struct name_file *f,
 		     const struct unnamed_frames *u, struct arena *arena,

@@ -47,18 +47,19 @@ struct name_finder {
 	 */
 	const char *debug_dir;
 	/*
-	 * Whether only debug files of debug_dir count that everyone may read:
-	 * anybody can write any build ID into a program, and would get the names.
+	 * Whether debug files of debug_dir are used only if everyone may read
+	 * them. Otherwise, anybody could write any build ID into a program, and
+	 * would get the names of its debug file.
 	 */
 	bool public_debug_files;
 	unsigned timeout_ms; /* of the helper, for the names of one file */
-	/* When all names are needed, in ns of clock_mono_ns(); 0: never. */
+	/* Deadline for all names, in ns of clock_mono_ns(); 0: none. */
 	int64_t deadline_ns;
 	/* Largest size of an answer of the helper in bytes. */
 	size_t answer_max;
 	/*
-	 * Whether the paths of files come from others, who must not learn by
-	 * the time that a call takes whether there is a file at a path.
+	 * Whether the paths of files come from strangers, who must not learn
+	 * from the duration of a call whether there is a file at a path.
 	 */
 	bool hides_files;
 	struct name_failure failures[NAME_FAILURES];
@@ -70,8 +71,8 @@ struct name_file {
 	const char *path;
 	struct bytes build_id; /* empty: not known */
 	/*
-	 * By which names are cached. Files with the same build ID of the same
-	 * owner have the same names, wherever they are.
+	 * The key of the file in the cache. Files with the same build ID of the
+	 * same owner have the same names, wherever they are.
 	 */
 	struct name_cache_file id;
 	/* The mapping that the addresses are in; NULL: as in the ELF file. */
@@ -102,12 +103,13 @@ bool name_finder_cached(struct name_finder *n, const struct name_file *f,
 			struct bytes *out);
 
 /*
- * Find the names of frames of a file, and remember them. Element
- * u->places.v[i] of `out` becomes the answer (symbols/names/name_answer.h) for frame
- * i; it stays empty if there is none. ERR_TIMEOUT: there was no time to read the
- * file; ERR_CORRUPT: the helper failed. Some names may be there then, and others
- * are not remembered as missing. A file that took the whole time, or ended the
- * helper, is not read again for some seconds: ERR_AGAIN.
+ * Find the names of frames of a file, and remember them. Element u->places.v[i]
+ * of `out` becomes the answer (symbols/names/name_answer.h) for frame i; it
+ * stays empty if there is none. ERR_TIMEOUT: there was no time to read the
+ * file; ERR_CORRUPT: the helper failed. In these cases, some names may have
+ * been found; the others are not remembered as missing. A file that took the
+ * whole time, or ended the helper, is not read again for some seconds:
+ * ERR_AGAIN.
  */
 NODISCARD int name_finder_find(struct name_finder *n, const struct name_file *f,
 			       const struct unnamed_frames *u,

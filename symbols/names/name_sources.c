@@ -28,7 +28,7 @@ struct name_sources {
 	struct symbol_table symbols;
 };
 
-/* Those that are kept, the one that was used last in front. */
+/* The sources that are kept, the most recently used ones first. */
 static VEC(struct name_sources *) kept;
 
 /* Return the state of an open file; all zero if it cannot be known. */
@@ -138,7 +138,10 @@ void name_sources_give(struct name_sources *s)
 		kept_free_one();
 	*vec_insert(&kept, 0) = s;
 	kept_age();
-	/* Also the last ones: the next file needs memory, too. */
+	/*
+	 * Free even the newest sources if necessary: the next file needs
+	 * memory, too.
+	 */
 	while (kept.count && memory_used() > NAME_SOURCES_MEMORY_MAX)
 		kept_free_one();
 }
@@ -163,7 +166,10 @@ struct elf_file *name_sources_file(struct name_sources *s)
 /* Note the result of reading a source. True: it is there. */
 static bool name_sources_note(struct name_sources *s, int rc)
 {
-	/* libelf does not tell a failed read from a damaged file. */
+	/*
+	 * libelf does not tell a failed read from a damaged file, so both count
+	 * as failed.
+	 */
 	s->failed |= rc && rc != ERR_NOTFOUND && rc != ERR_UNSUPPORTED &&
 		     rc != ERR_TOOBIG;
 	return !rc;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Name sources: where the names of one ELF file come from, which are its debug
+ * Name sources: where the names of one ELF file come from. They are its debug
  * information, Go's table of functions and its symbols. To read them takes much
  * longer than to find a name in them, above all if they are compressed, and the
- * same files are asked about again and again. So those of the last files are
- * kept, up to a limit of memory. Between two questions, nothing holds a kept file
- * open.
+ * same files are asked about again and again. So the sources of some files are
+ * kept, up to a limit of memory. Between two questions, nothing holds a kept
+ * file open.
  *
  * Ownership: sources are taken and given back; what they return is borrowed
  * until then.
@@ -23,15 +23,18 @@ enum {
 	NAME_SOURCES_KEPT_MAX = 32,
 	/* Largest memory of the sources that are kept, in bytes. */
 	NAME_SOURCES_MEMORY_MAX = 64 << 20,
-	/* After so many questions, those before count half. */
+	/*
+	 * After this many questions, the counts of earlier questions are
+	 * halved.
+	 */
 	NAME_SOURCES_AGE = 128,
 };
 
 struct name_sources;
 
 /*
- * Take the sources of the file of a descriptor, which is taken over, in case of
- * an error too. Errors as elf_file_open(). They are given back with
+ * Take the sources of the file of `fd`. The descriptor is taken over, in case
+ * of an error too. Errors as elf_file_open(). Give the sources back with
  * name_sources_give() before others are taken.
  */
 NODISCARD int name_sources_take(int fd, struct name_sources **out,
@@ -54,7 +57,7 @@ struct dwarf_names *name_sources_dwarf(struct name_sources *s);
 const struct pclntab *name_sources_go(struct name_sources *s);
 const struct symbol_table *name_sources_symbols(struct name_sources *s);
 
-/* Return of how many files the sources are kept. */
+/* Return the number of files whose sources are kept. */
 size_t name_sources_kept(void);
 
 #endif

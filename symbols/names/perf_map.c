@@ -11,9 +11,9 @@ enum {
 	/* How much of the file is read at once; longer lines are left out. */
 	PERF_MAP_PIECE = 256 << 10,
 	/*
-	 * How often lines give names to addresses, at most. A real map gives
-	 * each address a few names, when code is compiled again; a hostile one
-	 * has millions of lines that each name all addresses.
+	 * Largest number of times that a line gives its name to an address. A
+	 * real map gives each address a few names, when code is compiled again;
+	 * a hostile one has millions of lines that each name all addresses.
 	 */
 	PERF_MAP_NAMES_MAX = 1 << 20,
 };

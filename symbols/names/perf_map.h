@@ -13,7 +13,7 @@
 #include "base/err.h"
 
 enum {
-	/* The rest of a larger file is not read. */
+	/* Number of bytes to read; the rest of a larger file is ignored. */
 	PERF_MAP_MAX = 256 << 20,
 };
 

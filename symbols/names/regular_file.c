@@ -15,8 +15,9 @@
 #include "base/defs.h"
 
 /*
- * Whether the kernel makes the content of the files of a file system when they
- * are read. To read some of them has an effect, as with /proc/kmsg.
+ * Whether a file system is virtual: the kernel generates the content of its
+ * files when they are read. To read some of them has an effect, as with
+ * /proc/kmsg.
  */
 static bool file_system_is_virtual(int fd)
 {
@@ -59,7 +60,9 @@ int regular_file_open(const char *path)
 	return fd;
 }
 
-/* Whether a right of others, or of everprof's own user, is granted. */
+/*
+ * Whether others have a right, or everprof's own user (not root) owns the file.
+ */
 static bool regular_file_is_public(const struct stat *st, mode_t others)
 {
 	uid_t own = geteuid();
@@ -68,8 +71,8 @@ static bool regular_file_is_public(const struct stat *st, mode_t others)
 }
 
 /*
- * Whether everyone may search the directories of a path without links, and its
- * end is still the file of `wanted`.
+ * Whether everyone may search the directories of a path, which has no symbolic
+ * links, and the path still leads to the file `wanted`.
  */
 static bool regular_file_is_reachable(char *path, const struct stat *wanted)
 {

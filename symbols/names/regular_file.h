@@ -2,8 +2,8 @@
 /*
  * Regular file: opens paths that strangers have chosen. To open a device or a
  * pseudo file can have an effect (a watchdog is armed, a tape rewinds, a line
- * of the kernel's log is taken away), so a path is looked at before it is
- * opened: only regular files of real file systems are.
+ * of the kernel's log is taken away), so a path is checked before it is opened.
+ * Only regular files of real file systems are opened.
  *
  * Ownership: the caller closes the descriptors.
  * Threads: any.
@@ -21,9 +21,9 @@
 int regular_file_reopen(int place);
 
 /*
- * Whether an access control list decides about the file that `place`, a descriptor
- * of O_PATH, refers to, or nobody knows. It may deny what the mode allows: the
- * group's bits of the mode are the mask of the list.
+ * Whether the file that `place`, a descriptor of O_PATH, refers to has an
+ * access control list, or this cannot be determined. A list may deny what the
+ * mode allows: the group's bits of the mode are the mask of the list.
  */
 bool regular_file_has_list(int place);
 
@@ -31,10 +31,10 @@ bool regular_file_has_list(int place);
 int regular_file_open(const char *path);
 
 /*
- * Open a path as regular_file_open() does, if everyone may read the file: for
- * answers that say what is in it. Its real path must lead through directories
- * that everyone may search. Files and directories of the user that runs
- * everprof, unless that is root, count as well.
+ * Open a path as regular_file_open() does, but only if everyone may read the
+ * file. This is for files whose content is shown to others. Its real path must
+ * lead through directories that everyone may search. Files and directories of
+ * the user that runs everprof, unless that is root, count as well.
  */
 int regular_file_open_public(const char *path);
 

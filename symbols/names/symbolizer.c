@@ -19,8 +19,8 @@ enum {
 };
 
 /*
- * Names are forgotten after this time, because debug files may be installed
- * meanwhile. 5 minutes.
+ * Names are forgotten after 5 minutes, because debug files may be installed
+ * meanwhile.
  */
 #define SYMBOLIZER_FORGET_NS (300 * INT64_C(1000000000))
 
@@ -29,7 +29,7 @@ struct symbolizer {
 	struct file_helper *opener;
 	struct mutex mu;
 	pthread_cond_t idle; /* signalled when busy becomes false */
-	bool busy;           /* guarded by mu: a thread uses what follows */
+	bool busy;           /* guarded by mu: a thread uses the rest */
 	struct name_finder finder;
 	int64_t began_ns; /* when the cache was empty */
 };
@@ -126,7 +126,7 @@ static bool build_id_decode(struct str digits, struct elf_build_id *out)
 	return true;
 }
 
-/* A mapped file, and who opens it; NULL: this process. */
+/* A mapped file, and the helper that opens it; NULL: this process opens it. */
 struct symbol_file {
 	const char *path;
 	struct file_helper *opener;
@@ -149,22 +149,27 @@ static int symbol_file_open(const void *file, const char *path)
 }
 
 /*
- * Whether an address is in the mapping that a profile says. It may not be, if
- * the program made the code when it ran.
+ * Whether an address is in the mapping that a profile gives for it. Code that
+ * the program generated while it ran may be outside.
  */
 static bool mapping_has(const struct name_mapping *m, uint64_t address)
 {
 	return !m->limit || (address >= m->start && address < m->limit);
 }
 
-/* Read the file for one query. What was read of it does not stay in memory. */
+/*
+ * Read the file for one query. Then end the helper, so that it keeps nothing of
+ * the file in memory.
+ */
 static int symbolizer_ask(struct symbolizer *s, const struct name_file *f,
 			  const struct unnamed_frames *u, struct arena *arena,
 			  struct bytes *out, struct err *err)
 {
 	int rc;
 
-	/* Helpers that files of a folder keep waiting count to that folder. */
+	/*
+	 * Helpers that wait for files of a folder are counted for that folder.
+	 */
 	file_helper_set_user(s->finder.helper, public_opener_share(f->path));
 	rc = name_finder_find(&s->finder, f, u, arena, out, err);
 	file_helper_rest(s->finder.helper);

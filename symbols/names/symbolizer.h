@@ -22,11 +22,12 @@ struct symbolizer;
  * NULL, that calls symbolizer_help(); `debug_dir` is the directory with debug
  * files by build ID, NULL or empty: none. All must outlive the symbolizer.
  *
- * A mapped file is named by a profile, which anyone may have sent. If there is an
- * `opener_argv`, which calls symbolizer_help_open(), it is read only if everyone
- * may read it, because its names are shown to others than the user of this
- * process; and it is opened by that process, because the path of a stranger may
- * wait for ever. Files in `debug_dir` are always read.
+ * A mapped file is named by a profile, which anyone may have sent.
+ * `opener_argv` is NULL or a program that calls symbolizer_help_open(). This
+ * program opens the mapped files, because the path of a stranger may wait for
+ * ever. It opens only files that everyone may read, because their names are
+ * shown to others than the user of this process. Files that are found in
+ * `debug_dir` by build ID are always read.
  */
 struct symbolizer *symbolizer_new(char *const *helper_argv,
 				  char *const *opener_argv,
@@ -54,11 +55,12 @@ struct symbol_query {
 };
 
 /*
- * Find names. Element i of `out`, which the caller has zeroed, becomes the answer
- * (symbols/names/name_answer.h) for address i, in the arena; it stays empty if the
- * address has no name, or if no file with the build ID is here. ERR_TIMEOUT: the
- * deadline passed, or a file took too long; ERR_CORRUPT: the file helper failed;
- * ERR_AGAIN: it failed some seconds ago. Some names may be there.
+ * Find names. Element i of `out`, which the caller has zeroed, becomes the
+ * answer (symbols/names/name_answer.h) for address i, in the arena; it stays
+ * empty if the address has no name, or if no file with the build ID is here.
+ * ERR_TIMEOUT: the deadline passed, or a file took too long; ERR_CORRUPT: the
+ * file helper failed; ERR_AGAIN: it failed some seconds ago. In these cases,
+ * some names may have been found.
  */
 NODISCARD int symbolizer_find(struct symbolizer *s,
 			      const struct symbol_query *q, struct arena *arena,
