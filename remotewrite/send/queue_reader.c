@@ -10,6 +10,7 @@
 #include "remotewrite/send/queue_cursor.h"
 #include "remotewrite/send/queue_private.h"
 #include "remotewrite/send/queue_shards.h"
+#include "remotewrite/send/shard.h"
 
 #define SECOND_NS 1000000000LL
 
@@ -305,27 +306,6 @@ static void limit_backlog(struct reader *r)
 }
 
 /*
- * Add a sample to a shard and to the window of acknowledgements. `place` is the
- * place of the reader, after the sample.
- */
-static void add_to_shard(struct queue *q, struct shard *s,
-			 struct queued_sample *i, struct log_place place)
-	REQUIRES(q->mu)
-{
-	i->number = ack_window_add(&q->window, place);
-	q->held_bytes += queued_sample_size(i);
-	if (s->last)
-		s->last->next = i;
-	else
-		s->first = i;
-	s->last = i;
-	s->count++;
-	s->bytes += i->sample.raw_len;
-	metric_set(q->metrics.pending, (int64_t)ack_window_count(&q->window));
-	pthread_cond_signal(&s->wake);
-}
-
-/*
  * Hand a sample to its shard if there is room, or wait for room for a moment.
  * Returns whether the sample was handed over.
  */
@@ -348,7 +328,7 @@ static bool try_hand_over(struct reader *r, struct queued_sample *i,
 		queue_wake_shards(q);
 		(void)mutex_wait_until(&q->mu, &q->room, &at);
 	} else {
-		add_to_shard(q, s, i, reader_place(r));
+		shard_add(q, s, i, reader_place(r));
 	}
 	mutex_unlock(&q->mu);
 	return !full;

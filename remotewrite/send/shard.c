@@ -9,6 +9,22 @@
 #include "remotewrite/send/retry.h"
 #include "remotewrite/wire/write_request.h"
 
+void shard_add(struct queue *q, struct shard *s, struct queued_sample *i,
+	       struct log_place place)
+{
+	i->number = ack_window_add(&q->window, place);
+	q->held_bytes += queued_sample_size(i);
+	if (s->last)
+		s->last->next = i;
+	else
+		s->first = i;
+	s->last = i;
+	s->count++;
+	s->bytes += i->sample.raw_len;
+	metric_set(q->metrics.pending, (int64_t)ack_window_count(&q->window));
+	pthread_cond_signal(&s->wake);
+}
+
 /*
  * Whether a batch is ready to be sent. If there are samples, sets *at to the
  * latest time to send them.

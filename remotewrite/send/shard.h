@@ -4,10 +4,20 @@
  * the receiver has accepted it, or says that it never will.
  *
  * Ownership: everything belongs to the queue.
- * Threads: as noted at the function.
+ * Threads: as noted at the functions; shard_add() may be called from any.
  */
 #ifndef REMOTEWRITE_SEND_SHARD_H
 #define REMOTEWRITE_SEND_SHARD_H
+
+#include "remotewrite/send/queue_private.h"
+
+/*
+ * Add a sample to a shard of the queue and to the window of acknowledgements,
+ * and wake the shard. `place` is the place in the log after the sample. The
+ * shard owns the sample from then on.
+ */
+void shard_add(struct queue *q, struct shard *s, struct queued_sample *i,
+	       struct log_place place) REQUIRES(q->mu);
 
 /* The thread of a shard; `shard` is a struct shard. It ends with the queue. */
 void *shard_run(void *shard);

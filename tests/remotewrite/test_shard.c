@@ -22,19 +22,9 @@ static void put(struct fake_queue *f, int64_t from, int64_t to)
 		struct queued_sample *i =
 			queued_sample_new(&sample, (struct bytes){ 0 });
 
-		i->number = ack_window_add(
-			&f->q.window,
-			(struct log_place){ .position = (uint64_t)ms + 1 });
-		f->q.held_bytes += queued_sample_size(i);
-		if (s->last)
-			s->last->next = i;
-		else
-			s->first = i;
-		s->last = i;
-		s->count++;
-		s->bytes += 100;
+		shard_add(&f->q, s, i,
+			  (struct log_place){ .position = (uint64_t)ms + 1 });
 	}
-	pthread_cond_signal(&s->wake);
 	mutex_unlock(&f->q.mu);
 }
 
