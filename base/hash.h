@@ -26,9 +26,10 @@ uint64_t hash_bytes(struct bytes b);
 uint64_t hash_key(struct bytes b);
 
 /*
- * Return the hash of a number that nobody chooses, such as an address, for a
- * table in memory: its highest bits depend on all bits of the number. Source:
- * Fibonacci hashing, Knuth, The Art of Computer Programming, volume 3, 6.4.
+ * Return the hash of a number that no outsider can choose, such as an address,
+ * for a table in memory. The highest bits of the hash depend on all bits of the
+ * number. Source: Fibonacci hashing, Knuth, The Art of Computer Programming,
+ * volume 3, 6.4.
  */
 static inline uint64_t hash_number(uint64_t n)
 {

@@ -71,7 +71,7 @@ THIRD_PARTY = {
 UI = ['api', 'model', 'draw', 'state', 'parts', 'charts', 'views', 'pages']
 # Entry points of programs, which are in no module's library.
 PROGRAMS = {'cmd/main.c', 'bench/bench.c'}
-BANNED = re.compile(r'\b(strcpy|strcat|sprintf|strncpy|strtok|atoi|atol|gmtime|localtime|' r'vsprintf|gets)\s*\(')
+BANNED = re.compile(r'\b(strcpy|strcat|sprintf|strncpy|strtok|atoi|atol|gmtime|localtime|vsprintf|gets)\s*\(')
 HEAP = re.compile(r'(?<![\w.>])(malloc|calloc|realloc|strdup|strndup)\s*\(')
 
 

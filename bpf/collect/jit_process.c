@@ -12,7 +12,7 @@
 
 enum {
 	/*
-	 * Number of fields of /proc/PID/stat behind the name, up to starttime.
+	 * Number of fields of /proc/PID/stat after the name, up to starttime.
 	 */
 	STAT_FIELDS_TO_START = 20,
 };

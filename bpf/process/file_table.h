@@ -120,8 +120,8 @@ struct file_numbers {
 };
 
 /*
- * What the processes of one user use of the table, and of the time of its
- * reader.
+ * The share of one user: how many files of the table the processes of the user
+ * have, and how long reading them has taken.
  */
 struct file_user {
 	uint32_t uid; /* that stands for the user, user_ranges_share() */
@@ -173,7 +173,8 @@ uint32_t file_table_get(struct file_table *t, struct str path,
 /*
  * Choose the next file to be read, or to be opened again, and return its
  * number, or FILE_NONE. The file is then pending. Files of the user whose files
- * have taken the least time come first, so that slow files delay nobody else's.
+ * have taken the least time come first, so that slow files of one user do not
+ * delay the files of others.
  * Of the files of this user, the newest comes first: it belongs to a process
  * that has just started, and is sampled already.
  */

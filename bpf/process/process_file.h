@@ -18,8 +18,8 @@
 #include "bpf/process/process_user.h"
 
 /*
- * What tells a mapped file from another file at its path: a build ID, or a
- * device and an inode. The length does not show which of them it is.
+ * The identity of a mapped file, which shows whether a file at its path is the
+ * same one: a build ID, or a device and an inode. The length does not show which of them it is.
  */
 struct file_identity {
 	bool is_build_id; /* false: a device and an inode, or empty: any file */

@@ -39,7 +39,7 @@ static inline struct process_uid process_uid_guess(struct process_uid before)
 /* Return the user of a process, or the guess, if it has ended. */
 uint32_t process_uid_find(struct process_uid *u, uint32_t pid);
 
-/* The same, but ask for the user again, even if it is known. */
+/* The same, but read the user from /proc again, even if it is known. */
 uint32_t process_uid_ask(struct process_uid *u, uint32_t pid);
 
 #endif

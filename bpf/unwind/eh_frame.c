@@ -52,7 +52,7 @@ static void eh_entry_identify(const struct eh_reader *r, struct eh_entry *e,
 }
 
 /*
- * Read the next entry at d and move d behind it. Returns false at the end of
+ * Read the next entry at d and move d past it. Returns false at the end of
  * the section. An entry with the length 0 is an end, too.
  */
 static bool eh_entry_read(const struct eh_reader *r, struct dec *d,
