@@ -23,7 +23,7 @@ struct sender {
 	bool from_begin;       /* of queues that are added now */
 	struct mutex mu;       /* guards the members below */
 	VEC(struct member) queues;
-	bool applying;  /* sender_apply() runs; queues may be missing */
+	bool applying;  /* the list is being changed; queues may be missing */
 	size_t missing; /* configured queues that could not be started */
 	uint64_t kept;  /* the position in the last call of sample_log.keep() */
 };
@@ -304,6 +304,11 @@ void sender_free(struct sender *s)
 {
 	if (!s)
 		return;
+	/*
+	 * A queue may still report a position after it has left the list. The
+	 * list is then not complete, so the log must not drop anything for it.
+	 */
+	set_applying(s, true, 0);
 	while (s->queues.count)
 		remove_queue(s, s->queues.count - 1);
 	vec_fini(&s->queues);

@@ -41,6 +41,8 @@ struct fake_log {
 	_Atomic uint64_t kept; /* the last position of keep() */
 	_Atomic int keeps;
 	bool holds;
+	_Atomic unsigned slow_ms; /* how long wait() takes; 0: 1 ms */
+	_Atomic int slow_waits;   /* calls that take slow_ms have begun */
 };
 
 /* Labels of series number n: those of a profile of job j<n>. */
@@ -124,10 +126,14 @@ static int fake_log_skip(struct sample_log *l UNUSED, uint64_t *position,
 	return 0;
 }
 
-static void fake_log_wait(struct sample_log *l UNUSED, uint64_t position UNUSED,
+static void fake_log_wait(struct sample_log *l, uint64_t position UNUSED,
 			  int64_t timeout_ms UNUSED)
 {
-	usleep(1000);
+	struct fake_log *f = (struct fake_log *)l;
+	unsigned ms = f->slow_ms;
+
+	f->slow_waits += ms > 0;
+	usleep(1000 * (ms ? ms : 1));
 }
 
 static bool fake_log_holds(struct sample_log *l)

@@ -170,6 +170,28 @@ Test(sender, without_receivers_a_server_needs_nothing_and_an_agent_all)
 	fixture_end(&f);
 }
 
+/*
+ * A queue saves its position once a second, so one that waits for longer does so
+ * after it has left the list of the sender that stops.
+ */
+Test(sender, a_queue_that_stops_makes_the_log_drop_nothing)
+{
+	struct fixture f;
+
+	fixture_begin(&f, false);
+	fixture_apply(&f, QUEUE("a"));
+	fake_log_put(&f.log, FAKE_SAMPLE, 0, 1000, 10);
+	WAIT(f.log.kept == 2);
+	fake_writer.holds = true;
+	fake_log_put(&f.log, FAKE_SAMPLE, 0, 1001, 10);
+	f.log.slow_ms = 2000;
+	WAIT(f.log.slow_waits);
+	sender_free(f.s);
+	f.s = NULL;
+	cr_expect(f.log.kept == 2, "%llu", (unsigned long long)f.log.kept);
+	fixture_end(&f);
+}
+
 Test(sender, a_new_receiver_begins_at_the_end_for_a_server)
 {
 	struct fixture f;
