@@ -136,15 +136,22 @@ struct str str_trim(struct str s)
 	return s;
 }
 
+bool str_to_array(struct str s, char *to, size_t size)
+{
+	if (s.len >= size || (s.len && memchr(s.ptr, 0, s.len)))
+		return false;
+	bytes_copy(to, bytes_of(s));
+	to[s.len] = 0;
+	return true;
+}
+
 bool str_to_double(struct str s, double *out)
 {
 	char text[64]; /* NUL-terminated copy of s */
 	char *end;
 
-	if (!s.len || s.len >= sizeof(text))
+	if (!s.len || !str_to_array(s, text, sizeof(text)))
 		return false;
-	memcpy(text, s.ptr, s.len);
-	text[s.len] = 0;
 	if (strspn(text, "0123456789.eE+-") != s.len)
 		return false;
 	*out = strtod(text, &end);

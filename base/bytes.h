@@ -119,6 +119,12 @@ struct str str_cut(struct str s, char sep, struct str *rest);
 struct str str_trim(struct str s);
 
 /*
+ * Copy a text to an array of `size` bytes, and end it with NUL. Returns false
+ * and leaves the array untouched when the text does not fit or has a NUL.
+ */
+NODISCARD bool str_to_array(struct str s, char *to, size_t size);
+
+/*
  * Parse the whole text as a decimal number such as "-1.5e3". Unlike strtod()
  * this accepts no blanks, hexadecimal numbers, infinities or NaN.
  */

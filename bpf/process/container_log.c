@@ -9,11 +9,7 @@ static bool container_log_part(struct str *name, char separator, char to[256])
 {
 	struct str part = str_cut(*name, separator, name);
 
-	if (!part.len || part.len >= 256)
-		return false;
-	memcpy(to, part.ptr, part.len);
-	to[part.len] = 0;
-	return true;
+	return part.len && str_to_array(part, to, 256);
 }
 
 bool container_log_parse(struct str name, struct str id,

@@ -40,10 +40,8 @@ static bool parse_address(struct str text, struct network *out)
 {
 	char name[ENTRY_MAX];
 
-	if (!text.len || text.len >= sizeof(name))
+	if (!str_to_array(text, name, sizeof(name)))
 		return false;
-	memcpy(name, text.ptr, text.len);
-	name[text.len] = 0;
 	if (inet_pton(AF_INET6, name, out->bytes) == 1) {
 		out->bits = 0;
 		return true;

@@ -71,9 +71,8 @@ static bool no_proxy_parse(struct str s, struct place *out)
 	if (colon)
 		out->port =
 			(struct str){ colon + 1, (size_t)(end - colon - 1) };
-	if (!host.len || host.len >= HOST_MAX)
+	if (!host.len || !str_to_array(host, out->host, HOST_MAX))
 		return false;
-	memcpy(out->host, host.ptr, host.len);
 	out->address = address_of(out->host);
 	return true;
 }

@@ -83,10 +83,8 @@ static bool legacy_maps_read_hex(struct str s, uint64_t *out)
 	char text[20];
 	char *end;
 
-	if (!s.len || s.len >= sizeof(text))
+	if (!s.len || !str_to_array(s, text, sizeof(text)))
 		return false;
-	memcpy(text, s.ptr, s.len);
-	text[s.len] = 0;
 	*out = strtoull(text, &end, 16);
 	return !*end && s.len <= 16;
 }

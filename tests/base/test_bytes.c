@@ -31,6 +31,19 @@ Test(bytes, utf8_is_validated_as_in_rfc_3629)
 			  "case %zu", i);
 }
 
+Test(bytes, a_text_is_copied_to_an_array_if_it_fits)
+{
+	char to[4] = "abc";
+
+	cr_expect(!str_to_array(str_of("1234"), to, sizeof(to)));
+	cr_expect(!str_to_array((struct str){ "1\0002", 3 }, to, sizeof(to)));
+	cr_expect(!strcmp(to, "abc"));
+	cr_assert(str_to_array((struct str){ "1234", 3 }, to, sizeof(to)));
+	cr_expect(!strcmp(to, "123"));
+	cr_assert(str_to_array((struct str){ NULL, 0 }, to, sizeof(to)));
+	cr_expect(!to[0]);
+}
+
 Test(bytes, numbers_out_of_range_are_refused)
 {
 	int64_t v = 7;

@@ -43,18 +43,11 @@ static int parse_fraction(const struct params *p, const char *name, double max,
 			  double *out, struct err *err)
 {
 	struct str s;
-	char text[32];
-	char *end;
 
 	if (!params_find(p, name, &s) || !s.len)
 		return 0;
-	if (s.len < sizeof(text)) {
-		memcpy(text, s.ptr, s.len);
-		text[s.len] = 0;
-		*out = strtod(text, &end);
-		if (!*end && *out > 0 && *out <= max)
-			return 0;
-	}
+	if (str_to_double(s, out) && *out > 0 && *out <= max)
+		return 0;
 	return err_set(
 		err, ERR_INVALID,
 		"parameter \"%s\" must be above 0 and at most %g, not \"%.*s\"",

@@ -38,11 +38,8 @@ static bool hosts_is_address(struct str name)
 	char text[INET6_ADDRSTRLEN + 1];
 	uint8_t bytes[16];
 
-	if (!name.len || name.len >= sizeof(text))
-		/* empty, or longer than any address */
-		return false;
-	memcpy(text, name.ptr, name.len);
-	text[name.len] = 0;
+	if (!str_to_array(name, text, sizeof(text)))
+		return false; /* longer than any address */
 	return inet_pton(AF_INET, text, bytes) == 1 ||
 	       inet_pton(AF_INET6, text, bytes) == 1;
 }
