@@ -139,8 +139,7 @@ static bool find_prefix(struct regex *r, size_t len)
  * newline in a whole-value match (Prometheus) but not in a search (Go). PCRE2's
  * mode for invalid UTF-8 is off, see docs/decisions.md, 13.
  */
-static int regex_compile(struct regex *r, struct str pattern, size_t *at,
-			 struct err *err)
+static int regex_compile(struct regex *r, struct str pattern, struct err *err)
 {
 	static const uint32_t by_kind[] = {
 		[REGEX_WHOLE] = PCRE2_UTF | PCRE2_DOTALL | PCRE2_ANCHORED |
@@ -158,10 +157,15 @@ static int regex_compile(struct regex *r, struct str pattern, size_t *at,
 				&number, &offset, NULL);
 	if (!r->code) {
 		pcre2_get_error_message(number, why, sizeof(why));
-		if (at)
-			*at = offset;
-		return err_set(err, ERR_INVALID,
-			       "invalid regular expression: %s", (char *)why);
+		/* The offset means something if the gate rewrote nothing. */
+		if (!str_is(pattern, r->pattern))
+			return err_set(err, ERR_INVALID,
+				       "invalid regular expression: %s",
+				       (char *)why);
+		return err_set(
+			err, ERR_INVALID,
+			"invalid regular expression: %s (at byte %zu of the pattern)",
+			(char *)why, (size_t)offset);
 	}
 	/*
 	 * JIT is refused under systemd's MemoryDenyWriteExecute; matching then
@@ -183,9 +187,9 @@ static int regex_compile(struct regex *r, struct str pattern, size_t *at,
  * prefix.
  */
 static int regex_make(struct str pattern, enum regex_kind kind,
-		      struct regex **out, size_t *at, struct err *err)
+		      struct regex **out, struct err *err)
 {
-	struct gate g = { .in = pattern, .err_at = at, .err = err };
+	struct gate g = { .in = pattern, .err = err };
 	struct regex *r = mem_new(struct regex);
 	int rc = gate_run(&g);
 
@@ -194,7 +198,7 @@ static int regex_make(struct str pattern, enum regex_kind kind,
 	r->pattern = mem_strndup(pattern);
 	if (!rc && !find_literals(r, pattern.len) &&
 	    !find_prefix(r, pattern.len))
-		rc = regex_compile(r, str_from(buf_bytes(&g.out)), at, err);
+		rc = regex_compile(r, str_from(buf_bytes(&g.out)), err);
 	buf_fini(&g.out);
 	vec_fini(&g.groups);
 	if (rc)
@@ -204,22 +208,19 @@ static int regex_make(struct str pattern, enum regex_kind kind,
 	return rc;
 }
 
-int regex_new(struct str pattern, struct regex **out, size_t *at,
-	      struct err *err)
+int regex_new(struct str pattern, struct regex **out, struct err *err)
 {
-	return regex_make(pattern, REGEX_WHOLE, out, at, err);
+	return regex_make(pattern, REGEX_WHOLE, out, err);
 }
 
-int regex_new_search(struct str pattern, struct regex **out, size_t *at,
-		     struct err *err)
+int regex_new_search(struct str pattern, struct regex **out, struct err *err)
 {
-	return regex_make(pattern, REGEX_SEARCH, out, at, err);
+	return regex_make(pattern, REGEX_SEARCH, out, err);
 }
 
-int regex_new_bytes(struct str pattern, struct regex **out, size_t *at,
-		    struct err *err)
+int regex_new_bytes(struct str pattern, struct regex **out, struct err *err)
 {
-	return regex_make(pattern, REGEX_BYTES, out, at, err);
+	return regex_make(pattern, REGEX_BYTES, out, err);
 }
 
 void regex_free(struct regex *r)

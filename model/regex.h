@@ -28,10 +28,10 @@ struct regex;
 
 /*
  * Compile a pattern that must match a whole value. ERR_INVALID: the pattern is
- * refused, `err` says why, and *at (`at` may be NULL) receives the byte offset
- * of the error. The caller owns *out.
+ * refused, and `err` says why and, if known, at which byte. The caller owns
+ * *out.
  */
-NODISCARD int regex_new(struct str pattern, struct regex **out, size_t *at,
+NODISCARD int regex_new(struct str pattern, struct regex **out,
 			struct err *err);
 
 /*
@@ -41,14 +41,14 @@ NODISCARD int regex_new(struct str pattern, struct regex **out, size_t *at,
  * regex_new().
  */
 NODISCARD int regex_new_search(struct str pattern, struct regex **out,
-			       size_t *at, struct err *err);
+			       struct err *err);
 
 /*
  * Compile a pattern that may match anywhere in a text that need not be UTF-8:
  * every byte counts as one character. Errors as for regex_new().
  */
 NODISCARD int regex_new_bytes(struct str pattern, struct regex **out,
-			      size_t *at, struct err *err);
+			      struct err *err);
 
 /* Free a regex. NULL is a no-op. */
 void regex_free(struct regex *r);

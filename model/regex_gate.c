@@ -12,10 +12,10 @@
 /* Report an error at the current position and return ERR_INVALID. */
 static int gate_refuse(struct gate *g, const char *why)
 {
-	if (g->err_at)
-		*g->err_at = g->at;
-	return err_set(g->err, ERR_INVALID, "invalid regular expression: %s",
-		       why);
+	return err_set(
+		g->err, ERR_INVALID,
+		"invalid regular expression: %s (at byte %zu of the pattern)",
+		why, g->at);
 }
 
 /*

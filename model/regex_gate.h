@@ -15,8 +15,8 @@
 #include "base/vec.h"
 
 /*
- * A pattern that is being checked and rewritten. The caller sets `in`, `err_at`
- * and `err`; the other members begin as zero.
+ * A pattern that is being checked and rewritten. The caller sets `in` and
+ * `err`; the other members begin as zero.
  */
 struct gate {
 	struct str in;         /* the pattern to check and rewrite */
@@ -32,7 +32,6 @@ struct gate {
 	 */
 	int64_t repeats;
 	VEC(int64_t) groups;
-	size_t *err_at; /* receives the offset of an error; may be NULL */
 	struct err *err;
 };
 

@@ -165,7 +165,6 @@ static void check_rule(struct yaml *y, const struct yaml_node *map,
 	const struct yaml_node *modulus = yaml_child(map, "modulus");
 	const struct yaml_node *regex = yaml_child(map, "regex");
 	struct err err;
-	size_t at = 0;
 
 	check_keys(y, map, r);
 	if (r->action == RELABEL_HASHMOD && r->modulus < 1)
@@ -176,9 +175,8 @@ static void check_rule(struct yaml *y, const struct yaml_node *map,
 			   names[r->action]);
 	if (r->action == RELABEL_LABELMAP && !r->replacement.len)
 		yaml_error(y, map, "action labelmap requires replacement");
-	if (regex_new(r->pattern, &r->regex, &at, &err))
-		yaml_error(y, regex ? regex : map, "%s (at byte %zu)", err.msg,
-			   at);
+	if (regex_new(r->pattern, &r->regex, &err))
+		yaml_error(y, regex ? regex : map, "%s", err.msg);
 }
 
 /* Decode one rule, starting from Prometheus' defaults. */

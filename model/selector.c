@@ -264,7 +264,7 @@ static int selector_add(struct parser *p, enum matcher_op op, struct str name,
 			       SELECTOR_MATCHERS_MAX);
 	*m = (struct matcher){ .op = op, .name = name, .value = value };
 	if ((op == MATCH_RE || op == MATCH_NRE) &&
-	    regex_new(value, &m->regex, NULL, &why))
+	    regex_new(value, &m->regex, &why))
 		return fail_at(p, value_at, "%s", why.msg);
 	p->out.count++;
 	return 0;

@@ -57,7 +57,7 @@ int gate_parse(const char *text, struct gate_rule *out, struct err *err)
 			text,
 			"only \" of REGEX\" may follow, and not for total",
 			err);
-	rc = regex_new_search(str_of(end + 4), &out->regex, NULL, err);
+	rc = regex_new_search(str_of(end + 4), &out->regex, err);
 	return rc ? err_wrap(err, rc, "--fail-on=\"%s\"", text) : 0;
 }
 

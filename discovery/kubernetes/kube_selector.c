@@ -42,7 +42,10 @@ static struct str selector_word(struct str *s)
 	return word;
 }
 
-/* Remove "(a, b)". Returns whether it was there. */
+/*
+ * Remove a set of values, such as "(a, b)", from the start of a text. Returns
+ * whether it was there.
+ */
 static bool selector_take_set(struct str *s)
 {
 	if (!selector_take(s, "("))
@@ -89,8 +92,9 @@ bool kube_is_label_selector(struct str text)
 }
 
 /*
- * Return whether a text has an equals sign after its first byte. Within values,
- * a comma, an equals sign and a backslash follow a backslash.
+ * Return whether a text consists of a key, an operator (=, == or !=) and a
+ * value, which may be empty. Within values, commas, equals signs and
+ * backslashes are escaped by a backslash.
  */
 static bool is_field_requirement(struct str text)
 {

@@ -35,7 +35,7 @@ static int pattern_init(struct pattern *x, const char *name, struct str text,
 	*x = (struct pattern){ .name = name };
 	if (!text.len)
 		return 0;
-	rc = regex_new_search(text, &x->regex, NULL, err);
+	rc = regex_new_search(text, &x->regex, err);
 	if (rc)
 		return err_wrap(err, rc, "%s", name);
 	x->known = mem_zalloc(p->strings.strings.count, 1);

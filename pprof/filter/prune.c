@@ -151,8 +151,7 @@ static int prune_apply(struct pprof *p, struct pruner *x)
 static int prune_copy_whole(struct str text, struct regex **out)
 {
 	char *pattern = mem_printf("^(%.*s)$", STR_ARG(text));
-	int rc = text.len ? regex_new_search(str_of(pattern), out, NULL, NULL) :
-			    0;
+	int rc = text.len ? regex_new_search(str_of(pattern), out, NULL) : 0;
 
 	mem_free(pattern);
 	return rc;
@@ -227,7 +226,7 @@ int filter_prune_from(struct pprof *p, struct str pattern,
 
 	if (!pattern.len)
 		return 0;
-	rc = regex_new_search(pattern, &x.drop, NULL, err);
+	rc = regex_new_search(pattern, &x.drop, err);
 	if (rc)
 		return err_wrap(err, rc, "prune_from");
 	x.known = mem_zalloc(p->functions.count, 1);

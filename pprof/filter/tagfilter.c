@@ -216,7 +216,7 @@ static int add_patterns(struct matcher_of_tags *m, struct str value,
 				       PATTERNS_MAX);
 		more = rest.len && memchr(rest.ptr, ',', rest.len);
 		one = str_cut(rest, ',', &rest);
-		rc = regex_new_search(one, &x, NULL, err);
+		rc = regex_new_search(one, &x, err);
 		if (rc)
 			return rc;
 		/* NOLINTNEXTLINE(bugprone-sizeof-expression): of pointers */
@@ -418,9 +418,9 @@ int filter_tag_names(struct pprof *p, const struct tag_filter *f,
 	struct regex *hide = NULL;
 	int rc = 0;
 
-	if (f->show.len && (rc = regex_new_search(f->show, &show, NULL, err)))
+	if (f->show.len && (rc = regex_new_search(f->show, &show, err)))
 		return err_wrap(err, rc, "tagshow");
-	if (f->hide.len && (rc = regex_new_search(f->hide, &hide, NULL, err)))
+	if (f->hide.len && (rc = regex_new_search(f->hide, &hide, err)))
 		rc = err_wrap(err, rc, "taghide");
 	for (size_t i = 0; !rc && (show || hide) && i < p->label_sets.count;
 	     i++) {

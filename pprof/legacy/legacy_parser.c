@@ -95,7 +95,7 @@ bool legacy_match(struct legacy *l, enum legacy_regex rx, struct str s,
 		  struct str *groups, size_t max)
 {
 	if (!l->regexes[rx] &&
-	    regex_new_bytes(str_of(patterns[rx]), &l->regexes[rx], NULL, NULL))
+	    regex_new_bytes(str_of(patterns[rx]), &l->regexes[rx], NULL))
 		abort(); /* the pattern is a constant: it must compile */
 	return regex_groups(l->regexes[rx], s, groups, max) > 0;
 }

@@ -36,7 +36,7 @@ int flame_path_init(struct flame_path *x, const struct report *r,
 	*x = (struct flame_path){ .r = r, .walk = walk };
 	if (walk != FLAME_CALLEES && walk != FLAME_CALLERS)
 		return 0;
-	rc = regex_new_search(r->o->pivot, &pivot, NULL, err);
+	rc = regex_new_search(r->o->pivot, &pivot, err);
 	if (rc)
 		return err_wrap(err, rc, "pivot");
 	rc = match_pivots(x, pivot, err);

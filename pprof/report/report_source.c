@@ -367,7 +367,7 @@ static int list_source(struct report *r, const struct source_output *out,
 
 	l->r = r;
 	if (r->o->symbol.len)
-		rc = regex_new_search(r->o->symbol, &symbol, NULL, err);
+		rc = regex_new_search(r->o->symbol, &symbol, err);
 	if (rc) {
 		mem_free(l);
 		return err_wrap(err, rc, "symbol");

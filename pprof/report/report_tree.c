@@ -113,7 +113,7 @@ int report_tree_text(struct report *r, struct buf *out, struct err *err)
 	 * prints all nodes of the trimmed graph.
 	 */
 	if (r->kind == REPORT_PEEK && text.len)
-		rc = regex_new_search(text, &symbol, NULL, err);
+		rc = regex_new_search(text, &symbol, err);
 	if (rc)
 		return err_wrap(err, rc, "symbol");
 	rc = print_tree(r, symbol, &matched, out, err);

@@ -40,7 +40,7 @@ int function_search_init(struct function_search *f, struct str pattern,
 	int rc;
 
 	*f = (struct function_search){ 0 };
-	rc = regex_new_search(pattern, &f->name, NULL, err);
+	rc = regex_new_search(pattern, &f->name, err);
 	if (rc)
 		return err_wrap(err, rc, "parameter \"function\"");
 	f->limits = query_limits(work);

@@ -738,7 +738,7 @@ Test(columns, columns_find_finds_functions_by_name)
 			struct regex *name = NULL;
 
 			cr_assert(!regex_new_search(str_of(names[i]), &name,
-						    NULL, NULL));
+						    NULL));
 			found += find_in(&s, name, &wrong);
 			find_in_no_time(&s, name);
 			regex_free(name);
@@ -994,7 +994,7 @@ static void find_rare(const struct stored *g, const struct codec_table *table,
 	bool found[2];
 
 	*columns = *decoded = 0;
-	cr_assert(!regex_new_search(str_of(pattern), &name, NULL, NULL));
+	cr_assert(!regex_new_search(str_of(pattern), &name, NULL));
 	f = columns_find_new(name, &by_columns);
 	cr_assert(!codec->rows(d, &group, no_values, &rows, NULL));
 	cr_assert(!columns_find_row(f, rows, 0, &found[0], NULL));
@@ -1049,8 +1049,7 @@ Test(columns, columns_find_ends_with_an_expression_that_takes_too_many_steps)
 		buf_str(&lines, " 1\n");
 	}
 	s = sketch_init("samples/count", buf_cstr(&lines));
-	cr_assert(!regex_new_search(str_of("(a|aa|aaa)+[bc]"), &name, NULL,
-				    NULL));
+	cr_assert(!regex_new_search(str_of("(a|aa|aaa)+[bc]"), &name, NULL));
 	cr_expect(!pprof_has_function(s.p, name, &limits, &found, NULL));
 	cr_assert(!found, "%zu", asked);
 	cr_assert(regex_gave_up(name), "%zu", asked);

@@ -470,7 +470,7 @@ Test(on_demand, the_search_for_the_target_asks_its_limits)
 
 	stage_begin(&t, START);
 	stage_apply(&t, HEAP_JOB("app", "", "['a:1', 'b:1']"));
-	cr_assert(!regex_new(str_of("x.*y"), &m.regex, NULL, NULL));
+	cr_assert(!regex_new(str_of("x.*y"), &m.regex, NULL));
 	cr_expect(scrape_now(t.s, &o, &labels, &ms, &err) == ERR_TIMEOUT, "%s",
 		  err.msg);
 	o.limits = (struct limits){ 0 };

@@ -331,7 +331,7 @@ Test(querier, selections_and_deletions_end_with_their_limits)
 	size_t rest = 0;
 	size_t texts = 0;
 
-	cr_assert(!regex_new(str_of("pod.*[0-9]"), &m.regex, NULL, NULL));
+	cr_assert(!regex_new(str_of("pod.*[0-9]"), &m.regex, NULL));
 	querier_open(f->db, &limits, &q);
 	cr_expect(querier_select(q, &m, 1, INT64_MIN, INT64_MAX, &err) ==
 		  ERR_TIMEOUT);

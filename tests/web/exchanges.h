@@ -235,7 +235,7 @@ static inline void bench_stop(struct bench *b)
 /* Allow the origins that this expression matches. */
 static inline void bench_allow_origins(struct bench *b, const char *regex)
 {
-	cr_assert(!regex_new(str_of(regex), &b->server.cors, NULL, NULL));
+	cr_assert(!regex_new(str_of(regex), &b->server.cors, NULL));
 }
 
 /* Take what has come back so far. Returns whether the connection ended. */

@@ -345,7 +345,7 @@ int server_start(const struct server_options *o, struct server **out,
 	int rc = 0;
 
 	if (o->cors_origin)
-		rc = regex_new(str_of(o->cors_origin), &cors, NULL, err);
+		rc = regex_new(str_of(o->cors_origin), &cors, err);
 	if (rc)
 		return err_wrap(err, rc, "invalid --web.cors.origin");
 	rc = listen_on(o->address, &fd, err);
