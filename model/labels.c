@@ -374,7 +374,9 @@ int label_by_name(const void *a, const void *b)
 static int labels_check_label(const struct label *l, struct err *err)
 {
 	if (!l->name.len)
-		return err_set(err, ERR_INVALID, "a label has an empty name");
+		return err_set(err, ERR_INVALID,
+			       "the label with the value \"%.*s\" has no name",
+			       STR_ARG(str_clip(l->value, 100)));
 	if (str_is(l->name, LABEL_TENANT))
 		return err_set(err, ERR_DENIED, "label %s is reserved",
 			       LABEL_TENANT);

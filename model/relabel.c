@@ -158,7 +158,12 @@ static int match_value(const struct relabel_rule *r, struct str value,
 	}
 	if (m.groups != few)
 		mem_free(m.groups);
-	if (text->over || target->over)
+	if (target->over)
+		return err_set(
+			err, ERR_LIMIT,
+			"the target_label of the rule gets longer than %d bytes",
+			LABEL_NAME_MAX);
+	if (text->over)
 		return err_set(
 			err, ERR_LIMIT,
 			"the result of the replacement is longer than %d bytes",

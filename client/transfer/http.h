@@ -92,6 +92,8 @@ struct http_request {
 	int64_t timeout_ms;
 	/* limit on the body in bytes; a larger body fails with ERR_TOOBIG */
 	size_t max_body;
+	/* the setting that limits the body, for the message; NULL: none does */
+	const char *max_body_name;
 	const char *user_agent;
 	/*
 	 * path of the Unix socket to connect to, instead of the host of the

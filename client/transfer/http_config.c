@@ -51,7 +51,7 @@ void http_loaded_fini(struct http_loaded *l)
 static int http_config_load_file(struct http_loaded *l, const char *what,
 				 struct err *err)
 {
-	struct buf text = buf_init(FILE_MAX + 1);
+	struct buf text = buf_init(FILE_MAX);
 	struct file_stamp stamp;
 	int rc;
 
@@ -66,9 +66,6 @@ static int http_config_load_file(struct http_loaded *l, const char *what,
 	if (l->text && file_stamp_eq(stamp, l->stamp))
 		return 0;
 	rc = file_slurp(l->file, &text, err);
-	if (!rc && text.over)
-		rc = err_set(err, ERR_TOOBIG, "%s is larger than %ld KB",
-			     l->file, FILE_MAX / KIB);
 	if (rc) {
 		buf_fini(&text);
 		return err_wrap(err, rc, "%s", what);

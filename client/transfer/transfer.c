@@ -285,6 +285,7 @@ static struct transfer *transfer_new(struct http_client *c,
 	t->done = r->done;
 	t->ctx = r->ctx;
 	t->max_body = r->max_body;
+	t->max_body_name = r->max_body_name;
 	t->keep_headers = r->keep_headers;
 	t->sink = r->sink;
 	t->sink_ctx = r->sink_ctx;

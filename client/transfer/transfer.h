@@ -27,6 +27,7 @@ struct transfer {
 	http_done_fn done;
 	void *ctx;
 	size_t max_body;
+	const char *max_body_name; /* see http_request */
 	bool (*sink)(void *ctx, struct bytes b);
 	void *sink_ctx;
 	int64_t timeout_ms;  /* time limit of the request, for messages */

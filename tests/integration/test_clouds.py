@@ -552,7 +552,7 @@ def gce_errors_say_what_to_do(d):
     cloud.trouble = lambda asked: sample('gce_oauth_token.json') if asked.path == '/token' else None
     expect_error(d, gce_entry(cloud), 'HTTP status 403', **variables)
     cloud.trouble = lambda asked: '{"access_token": "ya29.x"}' if asked.path == '/token' else None
-    expect_error(d, gce_entry(cloud), 'no expires_in', **variables)
+    expect_error(d, gce_entry(cloud), 'no valid expires_in', **variables)
     cloud.stop()
 
 

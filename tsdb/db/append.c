@@ -184,7 +184,9 @@ static int append_make_room(struct tsdb *db, struct err *err)
 		return 0;
 	return err_set(
 		err, ERR_LIMIT,
-		"the WAL is larger than --storage.tsdb.wal-budget; profiles are refused until the flush catches up");
+		"the WAL has %llu MB, more than %llu MB, and profiles are refused until the flush catches up; the bound is the smallest of --storage.tsdb.wal-budget, an eighth of --storage.tsdb.retention.size and an eighth of the disk, and a quarter more",
+		(unsigned long long)(wal_bytes(db->wal) / MIB),
+		(unsigned long long)(hard / MIB));
 }
 
 /* Whether a head should be sealed early to make room. */

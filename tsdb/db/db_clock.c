@@ -54,7 +54,7 @@ static void db_clock_save(struct tsdb *db, int64_t now_ns) REQUIRES(db->job_mu)
 	if (state_save(&db->state, &err))
 		log_event(
 			db->o.log, LOG_WARN,
-			"cannot save the retention clock; everprof tries again later",
+			"cannot save the retention clock, by which the retention judges the age of profiles; everprof tries again later",
 			LOG_FIELDS(log_err(&err)));
 }
 

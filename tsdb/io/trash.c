@@ -138,8 +138,8 @@ int trash_rename_aside(struct fs *fs, const char *path, const char *suffix,
 	if (rc == ERR_EXISTS)
 		return err_set(
 			err, rc,
-			"%s: cannot rename it: too many *%s names are in use",
-			path, suffix);
+			"cannot rename %s to %s%s: this name and all names up to %s%s-%d exist; move or remove old ones",
+			path, path, suffix, path, suffix, ASIDE_MAX - 1);
 	return rc ? rc : fs_sync_dir(fs, parent, err);
 }
 

@@ -364,7 +364,7 @@ int db_load(struct tsdb *db, struct err *err)
 	if (begin_clock(db, state_unread, err))
 		log_event(
 			db->o.log, LOG_WARN,
-			"cannot save the retention clock; everprof tries again later",
+			"cannot save the retention clock, by which the retention judges the age of profiles; everprof tries again later",
 			LOG_FIELDS(log_err(err)));
 	db_clock_begin(db);
 	return trash_empty(&db->trash, err);

@@ -124,7 +124,7 @@ static bool wal_read_numbers(struct wal *w)
 		return false;
 	log_event(
 		w->o.log, LOG_WARN,
-		"cannot read which profiles the WAL should have; those that are missing at its begin and its end are not noticed",
+		"cannot read the file wal/numbers, which says where the WAL should begin and end; if profiles are lost there, nobody will notice",
 		LOG_FIELDS(log_err(&err)));
 	return true;
 }

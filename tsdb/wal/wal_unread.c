@@ -193,7 +193,7 @@ void wal_unread_report(const struct log *log, const char *path, int rc,
 	else
 		log_event(
 			log, LOG_WARN,
-			"what the disk could not read is still missing in all answers; everprof tries again in some minutes",
+			"the disk still cannot read some profiles, which are therefore missing in queries and remote write; everprof tries again in some minutes",
 			LOG_FIELDS(log_text("path", path), log_err(err)));
 }
 

@@ -407,20 +407,24 @@ static void decode_token(struct yaml *y, const struct yaml_node *n,
 	struct token_entry e = { .token = { .name = str_of(""),
 					    .token = str_of(""),
 					    .scopes = SCOPE_READ } };
+	size_t errors;
 
 	yaml_decode(y, n, "bearer_tokens", fields, &e);
+	errors = y->error_count;
 	if (e.file.len && e.token.token.len)
 		yaml_error(y, n, "set either token or token_file, not both");
 	else if (e.file.len)
 		e.token.token = str_trim(web_config_read_file(c, n, e.file));
+	else if (!e.token.token.len)
+		yaml_error(y, n, "set token or token_file");
+	if (e.token.token.len < TOKEN_MIN && y->error_count == errors)
+		yaml_error(y, n,
+			   "a bearer token must have at least %d characters",
+			   TOKEN_MIN);
 	if (!e.token.name.len)
 		yaml_error(
 			y, n,
 			"a bearer token needs a name, which identifies it in the log");
-	if (e.token.token.len < TOKEN_MIN)
-		yaml_error(y, n,
-			   "a bearer token must have at least %d characters",
-			   TOKEN_MIN);
 	*out = e.token;
 }
 
