@@ -14,8 +14,8 @@
 
 enum {
 	/*
-	 * For this time, a program counts as starting: its mappings are being
-	 * reported and published.
+	 * For this time after it began, a program counts as starting: its
+	 * mappings are being reported and published.
 	 */
 	STARTING_NS = 3000000,
 };
@@ -53,8 +53,9 @@ static struct str cmdline_text(struct str arguments, struct buf *out)
 }
 
 /*
- * Find the group of a process by what was read about it. If the process ended
- * before anything was read, `comm` is the name of the thread in a sample.
+ * Return the group of a process by `text`, which was read about it. `p` may be
+ * NULL. If neither `text` nor the process table has the path of the program,
+ * `comm` stands for the name of the program.
  */
 static uint32_t sample_find_group(struct collector *c, const struct process *p,
 				  const struct process_text *text, uint32_t pid,
@@ -79,7 +80,10 @@ static uint32_t sample_find_group(struct collector *c, const struct process *p,
 	}
 	if (!f.exe.len)
 		f.exe = comm;
-	/* A program whose file has that name is not the kernel. */
+	/*
+	 * A program whose file has the name KERNEL_EXE must not be taken for
+	 * the kernel.
+	 */
 	if (is_kernel)
 		f.exe = str_of(KERNEL_EXE);
 	else if (sample_is_named_kernel(f.exe))
@@ -90,7 +94,10 @@ static uint32_t sample_find_group(struct collector *c, const struct process *p,
 	return group;
 }
 
-/* The group of a sample's process, of which nothing could be read. */
+/*
+ * Return the group of a sample's process about which nothing was read, by the
+ * sample and the process table.
+ */
 static uint32_t sample_guess_group(struct collector *c, const struct process *p,
 				   const struct sample_header *h)
 {
@@ -137,8 +144,9 @@ static struct labels *sample_labels(struct collector *c,
 }
 
 /*
- * Return the number of a process with compiled code in a window. Ask for its
- * facts if it is new there.
+ * Return the index of a sample's process, which has compiled code, in the
+ * window `w`. If the window does not have the process yet, ask for a scan
+ * (SCAN_JIT).
  */
 static uint32_t sample_compiler(struct collector *c, struct sample_window *w,
 				const struct process *p,
@@ -156,12 +164,15 @@ static uint32_t sample_compiler(struct collector *c, struct sample_window *w,
 	return number;
 }
 
-/* Add a frame of user space, which is the caller of the one before it. */
+/* Add the frame of user space that has the address `word` in the record. */
 static void sample_add_user(struct collector *c, struct sample_window *w,
 			    const struct process *p,
 			    const struct sample_header *h, uint64_t word)
 {
-	/* The call is before the address to which it returns. */
+	/*
+	 * An address that is not exact is a return address; the call is before
+	 * it.
+	 */
 	uint64_t address = word & SAMPLE_EXACT ? word & ~SAMPLE_EXACT :
 						 word - 1;
 	const struct address_range *r =
@@ -184,7 +195,8 @@ static void sample_add_user(struct collector *c, struct sample_window *w,
 static enum sample_end sample_end_of(const struct process *p,
 				     const struct sample_header *h)
 {
-	if (h->end == SAMPLE_COMPLETE || h->end == SAMPLE_KERNEL)
+	if (h->end == SAMPLE_COMPLETE || h->end == SAMPLE_KERNEL ||
+	    h->end == SAMPLE_BY_POINTER)
 		return h->end;
 	/*
 	 * If the program began after the sample, the unsigned difference is
@@ -195,7 +207,10 @@ static enum sample_end sample_end_of(const struct process *p,
 	return h->end < SAMPLE_ENDS ? h->end : SAMPLE_NO_PROCESS;
 }
 
-/* Collect the frames of a sample of a window, leaf first. */
+/*
+ * Collect the frames of a sample in c->frames, leaf first. If the stack is not
+ * whole, add a last frame that says why (`end`).
+ */
 static void sample_add_frames(struct collector *c, struct sample_window *w,
 			      const struct process *p,
 			      const struct sample_record *r,
@@ -242,9 +257,9 @@ static bool sample_has_room(struct collector *c)
 }
 
 /*
- * Whether the program of a process counts as the program of its series. If all
- * samples have the same labels, only the process that the collector was asked
- * for counts.
+ * Whether the program of the process `pid` may become the program of its
+ * series. If the option `labels` makes all samples one series, only the process
+ * of the option `pid` decides about the program of this series.
  */
 static bool sample_tells_program(const struct collector *c, uint32_t pid)
 {
@@ -252,8 +267,9 @@ static bool sample_tells_program(const struct collector *c, uint32_t pid)
 }
 
 /*
- * Add a sample of a process, which may have ended, to the window. False: rules
- * drop the process, or there are too many series.
+ * Add a sample to the window of its time. Its process may have ended. False:
+ * rules drop the process, or there are too many series; the sample is counted
+ * as dropped or lost.
  */
 static bool sample_add(struct collector *c, const struct sample_record *r,
 		       struct window_input in)
@@ -273,7 +289,7 @@ static bool sample_add(struct collector *c, const struct sample_record *r,
 	if (!in.series) {
 		c->seen_dropped += in.kind == WINDOW_CPU;
 		w->account.dropped += in.kind == WINDOW_CPU;
-		/* From now on, it costs nothing. */
+		/* The kernel takes no further samples of the process. */
 		process_table_ignore(&c->processes, h->pid);
 		return false;
 	}
@@ -299,7 +315,11 @@ static bool sample_add(struct collector *c, const struct sample_record *r,
 	return true;
 }
 
-/* Whether samples of this process are wanted, if only one process is. */
+/*
+ * Whether samples of the process are wanted. With the option `pid`, only
+ * samples of that process, and of its descendants that were forked after
+ * collector_start(), are wanted. These processes are marked.
+ */
 static bool sample_is_wanted(struct collector *c, const struct sample_header *h)
 {
 	const struct process *p;
@@ -310,7 +330,10 @@ static bool sample_is_wanted(struct collector *c, const struct sample_header *h)
 	return p && p->marked;
 }
 
-/* For held_samples_take(). */
+/*
+ * Whether samples of the process wait, because facts about it are being read.
+ * For held_samples_take().
+ */
 static bool sample_waits(void *ctx, uint32_t pid)
 {
 	struct collector *c = ctx;
@@ -348,13 +371,17 @@ static void sample_lose(struct collector *c, enum window_kind kind,
 	collector_window_of(c, time)->account.lost[kind]++;
 }
 
-/* Add a sample to the window, if there is room. */
+/*
+ * Add a sample to the window of its time, or count it as lost, if there is no
+ * room.
+ */
 static void sample_take_now(struct collector *c, const struct sample_record *r,
 			    const struct window_input *in)
 {
 	/*
-	 * Make room before sample_add() looks up the process, which this may
-	 * remove.
+	 * Make room before sample_add() chooses a window and a group: making
+	 * room may begin another window, and forgets groups that no process
+	 * has.
 	 */
 	if (sample_has_room(c))
 		(void)sample_add(c, r, *in);
@@ -393,7 +420,10 @@ void collector_take_held(struct collector *c, uint64_t now)
 	}
 }
 
-/* Return the part of a wait, up to a time, that no window has yet. */
+/*
+ * Return the length of the part of a wait up to `until` that no window has yet,
+ * in ns.
+ */
 static uint64_t wait_rest(const struct sample_header *h, uint64_t until)
 {
 	uint64_t from = h->since > h->time ? h->since : h->time;
@@ -402,8 +432,8 @@ static uint64_t wait_rest(const struct sample_header *h, uint64_t until)
 }
 
 /*
- * A wait goes on: add its part up to a time to the window of that time. False:
- * see sample_add().
+ * Add the part of a wait up to `until` that no window has yet to the window of
+ * the time just before `until`. The wait goes on. False: see sample_add().
  */
 static bool sample_add_part(struct collector *c, struct sample_record *r,
 			    uint64_t until)
@@ -466,7 +496,11 @@ struct waits_end {
 	uint64_t until;
 };
 
-/* Visitor of waiting threads: add the time until the end of a window to it. */
+/*
+ * Visitor of waiting threads: add the part of the wait up to end->until to its
+ * window. Return false if the record is to be forgotten, because the part was
+ * not added, or because the thread does not exist any more.
+ */
 static bool sample_add_wait(void *ctx, struct sample_record *r)
 {
 	const struct waits_end *end = ctx;

@@ -11,26 +11,27 @@
 
 enum {
 	/*
-	 * Largest number of windows that wait; with so many, further samples
-	 * stay in the open window.
+	 * Largest number of windows that wait to be written. If so many wait,
+	 * the collector keeps its windows, and further samples go there.
 	 */
 	WRITER_WINDOWS_MAX = 2,
 	/* The time between two attempts to hand a profile over. */
 	WRITER_RETRY_MS = 1000,
 	/*
-	 * The total time for retries of the refused profiles of a window.
-	 * Afterwards, there is one attempt for each of its other profiles.
+	 * For this time after the names of a window were found, profiles that
+	 * the sink refuses with ERR_AGAIN are offered again. Afterwards, there
+	 * is one attempt for each remaining profile of the window.
 	 */
 	WRITER_PATIENCE_MS = 60000,
-	/* Profiles larger than this are not made. */
+	/* Largest size of a profile in bytes. What does not fit is cut off. */
 	WRITER_PROFILE_MAX = 64 << 20,
 };
 
 struct profile_writer {
 	struct profile_writer_options o;
 	struct frame_names names;
-	bool gave_up; /* an attempt failed when the writer was hurrying */
-	int64_t patient_until_ns; /* see WRITER_PATIENCE_MS */
+	bool gave_up; /* a profile was refused while `hurrying`: offer no more */
+	int64_t patient_until_ns; /* end of retries; see WRITER_PATIENCE_MS */
 	pthread_t thread;
 	struct mutex mu;
 	pthread_cond_t wake;
@@ -43,7 +44,10 @@ struct profile_writer {
 	uint64_t failed;
 };
 
-/* Wait until the next attempt. False: there is none. */
+/*
+ * Wait until a refused profile is to be offered again. False: it is not,
+ * because the writer hurries.
+ */
 static bool writer_pause(struct profile_writer *w)
 {
 	int64_t at = clock_mono_ns() + WRITER_RETRY_MS * 1000000LL;
@@ -60,15 +64,18 @@ static bool writer_pause(struct profile_writer *w)
 
 /* Hand a profile over, and count it. False: it was given up. */
 static bool writer_hand_over(struct profile_writer *w, struct labels *labels,
-			     int64_t ms, struct bytes profile)
+			     int64_t ms, const struct buf *profile)
 {
 	struct err err = {
 		.msg = "storage accepts no profiles during shutdown"
 	};
 	int rc = ERR_AGAIN;
 
+	if (profile->over)
+		rc = err_set(&err, ERR_TOOBIG, "it is larger than %d bytes",
+			     WRITER_PROFILE_MAX);
 	while (rc == ERR_AGAIN && !w->gave_up) {
-		rc = w->o.sink(w->o.ctx, labels, ms, profile, &err);
+		rc = w->o.sink(w->o.ctx, labels, ms, buf_bytes(profile), &err);
 		if (rc == ERR_AGAIN && clock_mono_ns() >= w->patient_until_ns)
 			break;
 		/*
@@ -88,7 +95,8 @@ static bool writer_hand_over(struct profile_writer *w, struct labels *labels,
 }
 
 /*
- * The same labels with another name of the series. The caller owns a reference.
+ * Return the labels `from` with `name` as the name of the series, or `from`
+ * itself, if these labels would not be valid. The caller owns a reference.
  */
 static struct labels *writer_labels(struct labels *from, const char *name)
 {
@@ -140,7 +148,7 @@ static void writer_write_series(struct profile_writer *w,
 				 writer_labels(window->series.v[series],
 					       COLLECTED_OFF_CPU);
 		if (!writer_hand_over(w, labels, window->start_ns / 1000000,
-				      buf_bytes(profile)))
+				      profile))
 			writer_note_refused(window, series, kind);
 		labels_unref(labels);
 	}
@@ -162,7 +170,7 @@ static void writer_beat(struct profile_writer *w,
 					       COLLECTED_CPU_BEATS :
 					       COLLECTED_OFF_CPU_BEATS);
 		(void)writer_hand_over(w, labels, window->start_ns / 1000000,
-				       buf_bytes(profile));
+				       profile);
 		labels_unref(labels);
 	}
 }
@@ -186,7 +194,10 @@ static void writer_write(struct profile_writer *w, struct sample_window *window)
 	arena_fini(&arena);
 }
 
-/* Take the next window; NULL: the writer is closed, and there is none. */
+/*
+ * Take the next window; NULL: the writer is being stopped, and no window is
+ * left.
+ */
 static struct sample_window *writer_take(struct profile_writer *w)
 {
 	struct sample_window *window = NULL;

@@ -3,8 +3,8 @@
  * Interface between the sampler in the kernel and the collector: the layout of
  * maps and records.
  *
- * Threads: the collector writes a mapping and its rows before it publishes the
- * process that uses them.
+ * Threads: the collector writes a mapping, and the entries of its unwind table,
+ * before it publishes the process that has the mapping.
  */
 #ifndef BPF_KERNEL_ABI_H
 #define BPF_KERNEL_ABI_H
@@ -15,21 +15,25 @@
 
 enum {
 	/*
-	 * Largest number of frames of a stack, in the kernel and in user space.
+	 * Largest number of frames of one stack. A record has two stacks: that
+	 * of the kernel and that of user space.
 	 */
 	SAMPLE_FRAMES_MAX = 127,
 	/*
-	 * Addresses of a record: enough for both stacks, and a power of two, as
-	 * the sampler uses it as a mask.
+	 * Size of the array of addresses in a record: enough for both stacks,
+	 * and a power of two, because the sampler masks indexes with
+	 * SAMPLE_WORDS_MAX - 1.
 	 */
 	SAMPLE_WORDS_MAX = 512,
 	SAMPLE_COMM_MAX = 16,
 };
 
 /*
- * In an address of user space, this bit says that the thread was exactly there,
- * or that a function begins there which was not called but shall be returned
- * to. Other addresses are return addresses, so the call is before them.
+ * This bit is set in an address of user space that does not follow a call: the
+ * thread was at this address, or the address is the beginning of a function
+ * that was stored as a return address without a call (see `entry` in walk.h).
+ * Without the bit, the address is a return address, and the call is just before
+ * it.
  */
 #define SAMPLE_EXACT (1ULL << 63)
 
@@ -37,11 +41,11 @@ enum {
 struct sampler_mapping {
 	__u64 start;
 	__u64 end;
-	__u64 bias;  /* address in memory minus address in the ELF file */
-	__u32 table; /* number of the first entry of its unwind table */
+	__u64 bias; /* address in memory minus address in the ELF file */
+	__u32 table; /* index of the first entry of its unwind table in the map `entries` */
 	/*
-	 * Number of pages of its unwind table; 0: it has no table, only frame
-	 * pointers can be followed.
+	 * Number of pages of the unwind table (see unwind_pack.h); 0: there is
+	 * no table, and only frame pointers can be followed.
 	 */
 	__u32 pages;
 };
@@ -50,33 +54,33 @@ struct sampler_mapping {
 struct sampler_process {
 	__u32 first;
 	__u32 count;
-	__u32 interpreter; /* 0: none */
-	__u32 flags;       /* a set of enum sampler_process_flag */
+	__u32 flags; /* a set of enum sampler_process_flag */
 };
 
 enum sampler_process_flag {
-	SAMPLER_PROCESS_IGNORED = 1, /* it is not sampled */
+	SAMPLER_PROCESS_IGNORED = 1, /* the process is not sampled */
 };
 
 /* Why a stack ends where it ends. */
 enum sample_end {
-	SAMPLE_COMPLETE,   /* at the start of the program or of the thread */
+	SAMPLE_COMPLETE, /* at an outermost function: of the program, of a thread or of a goroutine */
 	SAMPLE_TRUNCATED,  /* there are more frames than a record can have */
 	SAMPLE_NO_PROCESS, /* the process is not known (yet) */
 	SAMPLE_NO_MAPPING, /* an address is in no known mapping */
-	SAMPLE_NO_RULE,    /* the unwind table cannot express the rule */
-	SAMPLE_UNREADABLE, /* the stack is not in memory, or not a stack */
+	SAMPLE_NO_RULE, /* the unwind table cannot express the rule, or the CFA cannot be computed */
+	SAMPLE_UNREADABLE, /* memory of the stack cannot be read, or rsp or rbp does not lead to a caller */
 	SAMPLE_COMPAT,     /* a 32-bit program */
 	SAMPLE_KERNEL,     /* there is no user space, or none any more */
 	/*
 	 * As SAMPLE_COMPLETE, but code without an unwind table was assumed to
-	 * keep frame pointers. If it does not, callers are missing.
+	 * keep frame pointers. If that code does not keep them, callers are
+	 * missing.
 	 */
 	SAMPLE_BY_POINTER,
 	/*
-	 * The stack is not whole: the program is in its first milliseconds, and
-	 * its mappings are not known yet. The collector sets this value; the
-	 * kernel never does.
+	 * The stack may not be whole: the program was in its first
+	 * milliseconds, so the kernel may not have had all of its mappings yet.
+	 * The collector sets this value; the kernel never does.
 	 */
 	SAMPLE_STARTING,
 	SAMPLE_ENDS, /* the number of ends */
@@ -84,12 +88,16 @@ enum sample_end {
 
 /* What a record is about. */
 enum sample_kind {
-	SAMPLE_ON_CPU,  /* the CPU was there when a clock ticked */
-	SAMPLE_WAITS,   /* the thread left its CPU there */
-	SAMPLE_RESUMES, /* it runs again; `since` is the time of SAMPLE_WAITS */
+	SAMPLE_ON_CPU,  /* the CPU had this stack when its clock ticked */
+	SAMPLE_WAITS,   /* the thread left its CPU with this stack */
+	SAMPLE_RESUMES, /* the thread of a SAMPLE_WAITS record runs again */
 };
 
-/* The header of a sample record; the addresses follow it. */
+/*
+ * The header of a sample record; the addresses follow it. A record of the kind
+ * SAMPLE_RESUMES has no addresses, and of the header only `time`, `pid`, `tid`,
+ * `kind` and `since`; the rest is 0.
+ */
 struct sample_header {
 	__u64 time;   /* of the monotonic clock, in nanoseconds */
 	__u64 cgroup; /* inode of the cgroup (version 2) */
@@ -101,10 +109,13 @@ struct sample_header {
 	__u8 end;     /* enum sample_end */
 	__u8 kind;    /* enum sample_kind */
 	char comm[SAMPLE_COMM_MAX];
-	__u64 since; /* of SAMPLE_RESUMES; otherwise 0 */
+	__u64 since; /* SAMPLE_RESUMES: `time` of the SAMPLE_WAITS record; otherwise, the kernel stores 0 */
 };
 
-/* A record of the ring buffer; only the addresses that it has are sent. */
+/*
+ * A record of the ring buffer. It ends after the addresses that its header
+ * counts; the rest of `words` is not sent.
+ */
 struct sample_record {
 	struct sample_header header;
 	__u64 words[SAMPLE_WORDS_MAX];
@@ -117,10 +128,17 @@ _Static_assert(sizeof(struct sample_header) == 56, "no padding");
 /* Counters, one element for each CPU. */
 enum sampler_counter {
 	SAMPLER_IGNORED, /* ticks in processes that are not sampled */
-	SAMPLER_TAKEN,   /* records that were made, of all kinds */
-	/* those not sent: the ring, or the map of waits, was full */
+	/*
+	 * records of all kinds that were sent or lost; one that will be sent
+	 * again does not count
+	 */
+	SAMPLER_TAKEN,
+	/*
+	 * those records of SAMPLER_TAKEN that were not sent, because the ring
+	 * buffer or the map `waiting` was full
+	 */
 	SAMPLER_RING_FULL,
-	SAMPLER_TICKS_LOST, /* the CPU samples among those not sent */
+	SAMPLER_TICKS_LOST, /* the SAMPLE_ON_CPU records among those not sent */
 	SAMPLER_COUNTERS,
 };
 

@@ -2,7 +2,8 @@
 /*
  * The sampler: a program that runs at each tick of a clock on each CPU, and
  * sends where the CPU is, as a stack of the kernel and of user space. A second
- * program runs when a thread leaves its CPU, and sends where some of them wait.
+ * program runs at each switch of threads. For some of the threads that leave
+ * their CPU, it sends where they wait, and later that they run again.
  *
  * The verifier looks at a function that is neither static nor inline only once,
  * however often it is called. This is why a walk of 127 frames fits into one
@@ -75,13 +76,13 @@ const volatile __u32 switch_share = 0;
 struct wait {
 	__u64 since;
 	/*
-	 * When the thread ran again, if the record of that could not be sent
-	 * yet; else 0.
+	 * When the thread ran again, if its SAMPLE_RESUMES record could not be
+	 * sent yet; else 0.
 	 */
 	__u64 until;
 };
 
-/* The sampled threads that wait, by thread. */
+/* The sampled waits; the key is the ID of the thread. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -90,9 +91,10 @@ struct {
 } waiting SEC(".maps");
 
 /*
- * Memory for taking one sample. It is too large for the stack of a BPF program.
- * Both programs can use it, because the clocks tick in interrupts, which are
- * off while threads are switched.
+ * Memory for taking one sample, which is too large for the stack of a BPF
+ * program. Each CPU has one, which both programs use. They never interrupt each
+ * other, because the clocks tick in interrupts, which are off while threads are
+ * switched.
  */
 struct scratch {
 	struct walk walk;
@@ -136,7 +138,10 @@ WALK_INLINE struct unwind_row *walk_entry(__u32 number)
 	return bpf_map_lookup_elem(&entries, &number);
 }
 
-/* Record the frame where the walk is, and go to its caller. */
+/*
+ * Record the frame that the walk has reached as frame number `turn` of user
+ * space, and go to its caller. Returns enum walk_turn.
+ */
 __attribute__((noinline)) int sampler_step(__u32 turn)
 {
 	struct scratch *s = scratch_get();
@@ -189,8 +194,9 @@ WALK_INLINE void walk_start(struct walk *w, const struct pt_regs *regs)
 }
 
 /*
- * Read the registers that the thread had when it entered the kernel. They are
- * at the upper end of its stack; since Linux 5.15, the kernel says where.
+ * Read the registers that the current thread had when it entered the kernel;
+ * returns 0 if they were read. They are at the upper end of the thread's kernel
+ * stack. Since Linux 5.15, bpf_task_pt_regs() returns their address.
  */
 WALK_INLINE long entry_registers(struct pt_regs *to)
 {
@@ -209,10 +215,11 @@ WALK_INLINE long entry_registers(struct pt_regs *to)
 }
 
 /*
- * Find the mappings of the process. A process that was forked a moment ago and
- * still runs the program of its parent has the mappings of its parent. Equal
- * addresses show this: the kernel chooses other addresses for each program that
- * starts.
+ * Find the mappings of the current process, `pid`. If they are not published,
+ * the process may have been forked a moment ago, and still run the program of
+ * its parent: then return the mappings of the parent. Equal addresses of the
+ * code and of the arguments show that the program is the same, because the
+ * kernel chooses random addresses for each program that starts.
  */
 WALK_INLINE struct sampler_process *process_find(__u32 pid)
 {
@@ -231,7 +238,7 @@ WALK_INLINE struct sampler_process *process_find(__u32 pid)
 	return bpf_map_lookup_elem(&processes, &pid);
 }
 
-/* Whether nobody wants samples of a process. */
+/* Whether the collector has published that the process `pid` is not sampled. */
 WALK_INLINE int process_is_ignored(__u32 pid)
 {
 	const struct sampler_process *p = bpf_map_lookup_elem(&processes, &pid);
@@ -239,7 +246,10 @@ WALK_INLINE int process_is_ignored(__u32 pid)
 	return p && (p->flags & SAMPLER_PROCESS_IGNORED);
 }
 
-/* Walk the stack of user space from its innermost registers. */
+/*
+ * Walk the stack of user space, beginning at the frame with the registers
+ * `regs`. Returns why the walk ended.
+ */
 WALK_INLINE enum sample_end sample_user(struct scratch *s,
 					const struct pt_regs *regs)
 {
@@ -252,7 +262,7 @@ WALK_INLINE enum sample_end sample_user(struct scratch *s,
 	walk_start(&s->walk, regs);
 	p = process_find(s->record.header.pid);
 	if (!p) {
-		/* At least where it is. */
+		/* Record at least the address where the thread is. */
 		s->walk.first = 0;
 		s->walk.count = 0;
 		sampler_step(0);
@@ -282,10 +292,12 @@ WALK_INLINE void sample_header_fill(struct sample_header *h, __u64 pid_tgid)
 	bpf_get_current_comm(h->comm, sizeof(h->comm));
 }
 
-/* Send what the record has. Returns 0, or an error: the ring is full. */
-WALK_INLINE long sample_send(struct scratch *s)
+/*
+ * Send the header of the record, and the addresses that it counts. Returns 0,
+ * or an error if the ring buffer is full.
+ */
+WALK_INLINE long sample_output(struct scratch *s)
 {
-	long rc;
 	__u32 words = s->record.header.kernel + s->record.header.user;
 
 	asm volatile("" : "+r"(words));
@@ -293,15 +305,26 @@ WALK_INLINE long sample_send(struct scratch *s)
 	/*
 	 * The collector reads on a timer; waking it costs more than a sample.
 	 */
-	rc = bpf_ringbuf_output(&samples, &s->record,
-				sizeof(struct sample_header) + words * 8,
-				BPF_RB_NO_WAKEUP);
+	return bpf_ringbuf_output(&samples, &s->record,
+				  sizeof(struct sample_header) + words * 8,
+				  BPF_RB_NO_WAKEUP);
+}
+
+/* Send the record of a sample, and count it. Errors as for sample_output(). */
+WALK_INLINE long sample_send(struct scratch *s)
+{
+	long rc = sample_output(s);
+
+	counter_add(SAMPLER_TAKEN);
 	if (rc)
 		counter_add(SAMPLER_RING_FULL);
 	return rc;
 }
 
-/* Walk the stack that a thread had when it entered the kernel, if it has one. */
+/*
+ * Walk the stack of user space of the current thread, which is in the kernel. A
+ * thread of the kernel has no such stack: its record ends with SAMPLE_KERNEL.
+ */
 WALK_INLINE void sample_from_kernel(struct scratch *s)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -310,7 +333,7 @@ WALK_INLINE void sample_from_kernel(struct scratch *s)
 	s->record.header.end = SAMPLE_KERNEL;
 	/*
 	 * A process that ends frees its memory, with the user stacks, before
-	 * its threads end.
+	 * its threads end; `mm` is then NULL.
 	 */
 	if (!(BPF_CORE_READ(task, flags) & PF_KTHREAD) &&
 	    BPF_CORE_READ(task, mm) && !entry_registers(&regs))
@@ -338,13 +361,15 @@ int sampler_tick(struct bpf_perf_event_data *ctx)
 	/* The idle task. */
 	if (!(pid_tgid >> 32) || !s)
 		return 0;
-	/* Otherwise clang may read ctx through a pointer that it computed. */
+	/*
+	 * Make clang load `ip` here. Otherwise, it may read ctx through a
+	 * pointer that it computed, which the verifier refuses.
+	 */
 	asm volatile("" : "+r"(ip));
 	if (process_is_ignored((__u32)(pid_tgid >> 32))) {
 		counter_add(SAMPLER_IGNORED);
 		return 0;
 	}
-	counter_add(SAMPLER_TAKEN);
 	sample_header_fill(&s->record.header, pid_tgid);
 	if (!(ip >> 63)) {
 		__builtin_memcpy(&regs, &ctx->regs, sizeof(regs));
@@ -359,9 +384,10 @@ int sampler_tick(struct bpf_perf_event_data *ctx)
 }
 
 /*
- * Say that a thread runs again, if its waiting was sampled. If the ring is
- * full, try again when the thread is switched the next time. Otherwise, the
- * thread would seem to wait for ever.
+ * If a wait of `thread` was sampled, send that the thread runs again. If the
+ * ring buffer is full, keep the entry in `waiting`, for a retry at the next
+ * switch of the thread. Without a retry, the thread would seem to wait for
+ * ever.
  */
 WALK_INLINE void switch_resume(struct scratch *s,
 			       const struct task_struct *thread)
@@ -379,9 +405,11 @@ WALK_INLINE void switch_resume(struct scratch *s,
 	s->record.header.tid = tid;
 	s->record.header.kind = SAMPLE_RESUMES;
 	s->record.header.since = w->since;
-	counter_add(SAMPLER_TAKEN);
-	if (!sample_send(s))
+	/* If it is not sent now, it is not lost, so it is counted when it is. */
+	if (!sample_output(s)) {
+		counter_add(SAMPLER_TAKEN);
 		bpf_map_delete_elem(&waiting, &tid);
+	}
 }
 
 /* Whether a thread that leaves its CPU is sampled. */
@@ -413,17 +441,17 @@ int sampler_switch(__u64 *ctx)
 		return 0;
 	switch_resume(s, next);
 	/*
-	 * Some kernels do not report every switch to a thread: check the old
-	 * one, too.
+	 * Some kernels do not report every switch to a thread. The old thread
+	 * has run, so send this now, if it was not sent before.
 	 */
 	switch_resume(s, prev);
 	if (!switch_is_sampled(pid_tgid, prev))
 		return 0;
 	sample_header_fill(&s->record.header, pid_tgid);
 	s->record.header.kind = SAMPLE_WAITS;
-	counter_add(SAMPLER_TAKEN);
 	wait.since = s->record.header.time;
 	if (bpf_map_update_elem(&waiting, &tid, &wait, BPF_ANY)) {
+		counter_add(SAMPLER_TAKEN);
 		counter_add(SAMPLER_RING_FULL);
 		return 0;
 	}

@@ -21,7 +21,7 @@ enum {
 struct eh_entry {
 	bool is_cie;
 	uint64_t cie_at; /* position of a function's CIE */
-	struct dec d;    /* what follows */
+	struct dec d;    /* the rest of the entry */
 };
 
 static size_t eh_position(const struct eh_reader *r, const struct dec *d)
@@ -30,9 +30,11 @@ static size_t eh_position(const struct eh_reader *r, const struct dec *d)
 }
 
 /*
- * Read whether an entry is a CIE, or where its CIE is. In .eh_frame, this field
- * is the distance back to the CIE; in .debug_frame, it is the position of the
- * CIE.
+ * Read the field after the length, which says whether an entry is a CIE, or
+ * else where the CIE of the function is. In .eh_frame, the field is 0 in a CIE,
+ * or else the distance from the field back to the CIE. In .debug_frame, all its
+ * bits are 1 in a CIE; otherwise, it is the position of the CIE. There, the
+ * field has 64 bits if `wide`, otherwise 32.
  */
 static void eh_entry_identify(const struct eh_reader *r, struct eh_entry *e,
 			      bool wide)
@@ -52,8 +54,9 @@ static void eh_entry_identify(const struct eh_reader *r, struct eh_entry *e,
 }
 
 /*
- * Read the next entry at d and move d past it. Returns false at the end of
- * the section. An entry with the length 0 is an end, too.
+ * Read the next entry at d and move d past it. Returns false at the end of the
+ * section, at an entry with the length 0, which is an end, too, and at an entry
+ * whose length is damaged.
  */
 static bool eh_entry_read(const struct eh_reader *r, struct dec *d,
 			  struct eh_entry *e)
@@ -98,7 +101,8 @@ static uint64_t eh_number(struct dec *d, uint8_t encoding)
 
 /*
  * Read an address. Only absolute addresses and those relative to their own
- * position are supported, as functions use no others.
+ * position are supported, because functions use no others. Other encodings set
+ * d->bad.
  */
 static uint64_t eh_address(const struct eh_reader *r, struct dec *d,
 			   uint8_t encoding)
@@ -114,7 +118,10 @@ static uint64_t eh_address(const struct eh_reader *r, struct dec *d,
 	return base + eh_number(d, encoding);
 }
 
-/* Read the augmentation data of a CIE, whose letters say what there is. */
+/*
+ * Read the augmentation data of a CIE. The `letters` after the first say which
+ * items the data has.
+ */
 static void eh_augmentation(struct eh_reader *r, struct dec *d,
 			    struct str letters)
 {
@@ -152,7 +159,9 @@ static void eh_augmentation(struct eh_reader *r, struct dec *d,
 static struct str eh_letters(struct dec *d)
 {
 	const uint8_t *start = d->pos;
-	const uint8_t *end = memchr(start, 0, dec_left(d));
+	size_t max = dec_left(d) < EH_LETTERS_MAX ? dec_left(d) :
+						    EH_LETTERS_MAX;
+	const uint8_t *end = memchr(start, 0, max);
 
 	if (!end) {
 		d->bad = true;
@@ -161,7 +170,10 @@ static struct str eh_letters(struct dec *d)
 	return str_from(dec_bytes(d, (size_t)(end - start) + 1));
 }
 
-/* Read the CIE of an entry. */
+/*
+ * Read the CIE `e` into the reader. Returns false if it is malformed, or if its
+ * format is not supported.
+ */
 static bool eh_cie_read(struct eh_reader *r, struct eh_entry *e)
 {
 	struct dec *d = &e->d;

@@ -17,6 +17,8 @@
 enum {
 	/* Largest size of the instructions of a CIE in bytes. */
 	EH_CIE_INSTRUCTIONS_MAX = 1024,
+	/* Maximum bytes of the augmentation string of a CIE, with its NUL. */
+	EH_LETTERS_MAX = 16,
 };
 
 /* A section and the address where it is loaded. */
@@ -26,11 +28,15 @@ struct eh_section {
 	bool debug; /* it is .debug_frame, which is not loaded */
 };
 
-/* A function: its addresses, as in the ELF file, and its instructions. */
+/*
+ * A function: its addresses, as in the ELF file, and its call frame
+ * instructions.
+ */
 struct eh_function {
 	uint64_t start;
 	uint64_t end;
-	const struct cfa_program *program; /* until the next function is read */
+	const struct cfa_program
+		*program; /* valid until the next function is read */
 	struct bytes instructions;
 };
 

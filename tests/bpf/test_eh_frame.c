@@ -341,14 +341,16 @@ Test(eh_frame, what_cannot_be_read_is_skipped_and_counted)
 	uint32_t version = put_cie(&s, 9, "zR", 0);
 	uint32_t encoding = put_cie(&s, 1, "zR", 0x25);
 	uint32_t letters = put_cie(&s, 1, "eh", 0);
+	uint32_t many = put_cie(&s, 1, "zRSSSSSSSSSSSSSS", 0);
 
 	put_function(&s, version, 0x2000, 0x10);
 	put_function(&s, encoding, 0x2010, 0x10);
 	put_function(&s, letters, 0x2020, 0x10);
+	put_function(&s, many, 0x2040, 0x10);
 	put_function(&s, good, 0x2030, 0x10);
 	/* An end before the start. */
 	put_function(&s, good, UINT64_MAX - 1, 0x10);
-	cr_expect(!strcmp(functions_of(&s), "2030-2040 4 skipped"), "%s",
+	cr_expect(!strcmp(functions_of(&s), "2030-2040 5 skipped"), "%s",
 		  functions_of(&s));
 }
 
