@@ -291,6 +291,9 @@ static int scan_legacy(struct scanner *s, struct bytes raw, struct scan *out,
 		scan_describe(p, out);
 		out->hash = hash_bytes(raw);
 	}
+	/* The bound is fixed, so the profile will never fit. */
+	if (rc == ERR_LIMIT)
+		rc = err->code = ERR_TOOBIG;
 	return rc;
 }
 

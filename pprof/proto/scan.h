@@ -44,7 +44,7 @@ void scanner_free(struct scanner *s);
 
 /*
  * Scan decompressed bytes and fill `*out`. ERR_INVALID: the bytes are no
- * profile, and the message says why; ERR_LIMIT: a profile in a legacy format
+ * profile, and the message says why; ERR_TOOBIG: a profile in a legacy format
  * needs too much memory.
  */
 NODISCARD int scanner_run(struct scanner *s, struct bytes raw, struct scan *out,

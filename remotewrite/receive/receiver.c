@@ -44,9 +44,10 @@ struct receiver_metrics {
 };
 
 /*
- * What a thread needs to handle a request. Threads take the tools from a list
- * and put them back. So there are never more tools than requests that were
- * handled at the same time.
+ * The decompressors and buffers with which a thread handles a request. The
+ * thread takes a struct from the list of unused ones, or makes one if the list
+ * is empty, and puts the struct into the list afterwards. So there are at most
+ * as many structs as requests have been handled at the same time.
  */
 struct receiver_tools {
 	struct zstd *zstd;
@@ -190,8 +191,9 @@ static bool is_temporary(int rc)
 }
 
 /*
- * Count `n` samples of a series as refused, and add the series, the time of
- * the sample (-1: all times) and the reason to the answer.
+ * Count `n` samples of a series as refused, and append the labels of the series
+ * (NULL: not known), the time `ms` (negative: none, because several samples are
+ * refused) and the reason to w->why, for the message of the error.
  */
 static void receiver_refuse(struct writing *w, struct labels *labels,
 			    int64_t ms, size_t n, const struct err *why)
@@ -299,7 +301,10 @@ static int append_message(struct writing *w, struct err *err)
 	return rc;
 }
 
-/* Decompress and check the message, within the limits of memory. */
+/*
+ * Check the headers, reserve memory for the message at the limiter, decompress
+ * the message, and check its structure.
+ */
 static int receiver_decode(struct receiver *r, const struct write_input *in,
 			   struct receiver_tools *t,
 			   struct write_request_size *size, struct err *err)
@@ -353,8 +358,10 @@ int receiver_write(struct receiver *r, const struct write_input *in,
 	rc = receiver_decode(r, in, w.t, &size, err);
 	if (!rc)
 		rc = append_message(&w, err);
-	if (!rc)
-		metric_add(r->metrics.stored, (int64_t)out->stored);
+	if (rc)
+		/* What was appended may not be durable. */
+		out->stored = 0;
+	metric_add(r->metrics.stored, (int64_t)out->stored);
 	if (!rc && out->refused)
 		rc = some_refused(&w, &size, err);
 	if (rc)

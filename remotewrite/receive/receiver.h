@@ -39,17 +39,21 @@ struct write_input {
 	 * of the decompressed message
 	 */
 	struct ingest_share *share;
-	int64_t deadline_ns; /* when to give up, on clock_mono_ns() */
+	int64_t deadline_ns; /* time of clock_mono_ns() at which to give up */
 };
 
 /* How many samples of a request were stored, and how many were refused. */
 struct write_outcome {
-	size_t stored; /* samples that are durable, duplicates included */
+	size_t stored; /* samples that were appended, duplicates included; they are durable if receiver_write() returned 0 or ERR_INVALID */
 	/* samples that will never be accepted, such as invalid profiles */
 	size_t refused;
 };
 
-/* The counters of a receiver, since it was created. */
+/*
+ * The counters of a receiver, since it was created. `refused` includes
+ * `conflicts`: the samples that were refused because a different profile with
+ * the same labels and time is stored.
+ */
 struct receiver_counts {
 	uint64_t stored;
 	uint64_t refused;
@@ -76,10 +80,11 @@ size_t receiver_max_body(const struct receiver *r);
  * ERR_INVALID: the sender must not send this request again. Either the request
  * as a whole is malformed, and nothing was stored. Or some samples were refused
  * and the others are durable; the error message names the first refused
- * samples. ERR_TOOBIG: the decompressed request is larger than one profile of
- * the maximum size with its labels. ERR_MEDIA: the type or the compression of
- * the request is not supported. ERR_LIMIT, ERR_NOSPACE, ERR_IO, ERR_CLOSED,
- * ERR_TIMEOUT, ERR_AGAIN: the sender should send the whole request again later.
+ * samples. ERR_TOOBIG: the decompressed request is larger than
+ * receiver_options.max_profile plus 2 MiB. ERR_MEDIA: the type or the
+ * compression of the request is not supported. ERR_LIMIT, ERR_NOSPACE, ERR_IO,
+ * ERR_CLOSED, ERR_TIMEOUT, ERR_AGAIN: the sender should send the whole request
+ * again later.
  */
 NODISCARD int receiver_write(struct receiver *r, const struct write_input *in,
 			     struct write_outcome *out, struct err *err);

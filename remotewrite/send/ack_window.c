@@ -7,7 +7,8 @@
 
 /* A sample that was read. */
 struct ack_entry {
-	struct log_place end; /* after it and later ones that need no ack */
+	struct log_place
+		end; /* after the sample and the ones behind it that need no ack */
 	bool acked;
 };
 
@@ -61,10 +62,13 @@ bool ack_window_ack(struct ack_window *w, uint64_t number)
 	return w->acked.position != before;
 }
 
-void ack_window_pass(struct ack_window *w, struct log_place end)
+bool ack_window_pass(struct ack_window *w, struct log_place end)
 {
+	uint64_t before = w->acked.position;
+
 	if (ack_window_count(w))
 		entry_at(w, w->next - 1)->end = end;
 	else
 		w->acked = end;
+	return w->acked.position != before;
 }

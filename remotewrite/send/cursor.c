@@ -48,7 +48,10 @@ static void slot_encode(const struct cursor_state *s, uint64_t serial,
 						       .len = SLOT_CHECKED }));
 }
 
-/* Decode a slot. ERR_CORRUPT: it is not intact. */
+/*
+ * Decode a slot. ERR_CORRUPT: the slot is not intact. ERR_UNSUPPORTED: a newer
+ * version wrote it.
+ */
 static int slot_decode(struct bytes slot, struct cursor_state *s,
 		       uint64_t *serial, struct err *err)
 {
@@ -102,7 +105,10 @@ int cursor_decode(struct bytes file, struct cursor_state *out, uint64_t *serial,
 	return result;
 }
 
-/* Create or replace the file, with the state in its first slot, durably. */
+/*
+ * Create or replace the file durably, with *state in its first slot, and open
+ * it.
+ */
 static int cursor_create(struct fs *fs, const char *path,
 			 const struct cursor_state *state, struct file **out,
 			 struct err *err)
@@ -138,8 +144,9 @@ static int cursor_load(struct file *f, struct cursor_state *state,
 }
 
 /*
- * Whether an earlier run of everprof kept a file that the disk could not read,
- * but ended before it created a new one.
+ * Whether the cursor file, which is missing, was renamed by
+ * cursor_keep_unread() in an earlier run of everprof that ended before it
+ * created a new file.
  */
 static bool cursor_was_kept(struct fs *fs, const char *path)
 {
@@ -189,6 +196,14 @@ int cursor_open(struct fs *fs, const char *path, struct cursor_state *state,
 	*out = mem_new(struct cursor);
 	**out = (struct cursor){ .file = f, .serial = serial };
 	return 0;
+}
+
+int cursor_remove(struct fs *fs, const char *path, struct err *err)
+{
+	CLEANUP(mem_freep) char *kept = mem_printf("%s.unread", path);
+	int rc = fs_unlink(fs, kept, err);
+
+	return rc && rc != ERR_NOTFOUND ? rc : fs_unlink(fs, path, err);
 }
 
 void cursor_close(struct cursor *c)

@@ -34,28 +34,37 @@ struct cursor_state {
 	 */
 	uint64_t safe;
 	/*
-	 * number: that of the next sample, see struct logged_sample; sample_ms:
-	 * time of the sample before it, of which only the seconds are stored;
-	 * 0: not known
+	 * number: the number that the sample after `acked` has if none is lost,
+	 * see struct logged_sample; sample_ms: the time of the sample before
+	 * `acked`, which the file has in whole seconds; 0: not known
 	 */
 	uint64_t number;
 	int64_t sample_ms;
-	/* the clock of the queue, see struct trusted_clock; 0: not known */
+	/* members of the clock of the queue; see struct trusted_clock */
 	int64_t trusted_ms;
 	int64_t doubt_ms;
 };
 
 /*
  * Open the cursor in the file `path`, or create the file with the state *state.
- * On return *state is the state in the file. If the file cannot be read, or
- * both slots are damaged, *damaged is set, *state is zero (nothing counts as
- * acknowledged), and the file is replaced. A file that the disk cannot read is
- * kept as *.unread. `fs` may be NULL. ERR_UNSUPPORTED: a newer version wrote
- * the file. ERR_IO, ERR_NOSPACE: the file cannot be created or replaced.
+ * On success *state is the state in the file. *damaged tells whether an earlier
+ * state was lost: no slot is intact, or the disk cannot read the file, which is
+ * then renamed to `path`.unread, or the file is missing because an earlier run
+ * renamed it and ended before it created a new one. If so, *state is zero
+ * (nothing counts as acknowledged), and a file with this state is created. `fs`
+ * may be NULL. ERR_UNSUPPORTED: a newer version wrote the file. ERR_CORRUPT:
+ * `path` is not a regular file. ERR_IO, ERR_NOSPACE: the file cannot be opened,
+ * renamed or created.
  */
 NODISCARD int cursor_open(struct fs *fs, const char *path,
 			  struct cursor_state *state, bool *damaged,
 			  struct cursor **out, struct err *err);
+
+/*
+ * Remove the file `path`, and `path`.unread if it exists. ERR_NOTFOUND: there is
+ * no file `path`. ERR_IO: one of them cannot be removed.
+ */
+NODISCARD int cursor_remove(struct fs *fs, const char *path, struct err *err);
 
 /* Close a cursor; NULL is a no-op. */
 void cursor_close(struct cursor *c);
@@ -64,12 +73,13 @@ void cursor_close(struct cursor *c);
 NODISCARD int cursor_write(struct cursor *c, const struct cursor_state *state,
 			   struct err *err);
 
-/* Make the last state durable. ERR_IO: the sync failed. */
+/* Make the last state durable. ERR_IO, ERR_NOSPACE: the sync failed. */
 NODISCARD int cursor_sync(struct cursor *c, struct err *err);
 
 /*
- * Decode the state and its serial number from the bytes of a cursor file.
- * ERR_CORRUPT: no slot is intact. ERR_UNSUPPORTED: a newer version wrote it.
+ * Decode the newest intact state and its serial number from the bytes of a
+ * cursor file. ERR_CORRUPT: no slot is intact. ERR_UNSUPPORTED: a newer version
+ * wrote the file.
  */
 NODISCARD int cursor_decode(struct bytes file, struct cursor_state *out,
 			    uint64_t *serial, struct err *err);

@@ -97,7 +97,10 @@ static int build_request(struct pusher *p, const struct batch *b,
 static void send_request(struct pusher *p, unsigned number, struct attempt *a)
 {
 	sleep_until(p->free_ns);
-	/* Pauses between requests are no failures. */
+	/*
+	 * The pause for the rate before the first attempt does not count for
+	 * retry_ms.
+	 */
 	if (number == 1)
 		p->begun_ns = clock_mono_ns();
 	p->free_ns = clock_mono_ns();

@@ -25,21 +25,24 @@ struct pusher_options {
 	int64_t timeout_ms; /* of a request */
 	/*
 	 * For how long a request is repeated after temporary failures, from its
-	 * first attempt on. Until a connection has succeeded, a failed one is
-	 * final.
+	 * first attempt on. As long as no connection to the receiver has
+	 * succeeded, a failed attempt is not repeated.
 	 */
 	int64_t retry_ms;
 	int64_t rate; /* maximum bytes of requests a second; 0: no limit */
 	/*
-	 * Called when the outcome of the `count` oldest samples is known:
-	 * `refused` of them will never be accepted, because of `why`, and all
-	 * others are durable. An error ends the push.
+	 * Called when the outcome is known for the next `count` samples, in the
+	 * order of pusher_add(): `refused` of them will never be accepted,
+	 * because of `why`, and all others are durable. An error ends the push.
 	 */
 	int (*settled)(void *ctx, size_t count, size_t refused, const char *why,
 		       struct err *err);
 	/* Called before a temporary failure is retried. */
 	void (*retries)(void *ctx, const char *why);
-	/* Called after each request with its bytes, compressed. */
+	/*
+	 * Called after each attempt; `bytes` is the size of the compressed
+	 * body.
+	 */
 	void (*sent)(void *ctx, size_t bytes);
 	void *ctx;
 };

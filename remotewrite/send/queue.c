@@ -21,7 +21,7 @@
 #define MAKE(kind, member, name, help) \
 	(q->metrics.member = metrics_##kind(q->o.metrics, name, help, &labels))
 
-/* Create the counter of the samples that are dropped for a reason. */
+/* Create the counter of the samples that are dropped for `reason`. */
 static struct metric *queue_make_dropped(struct queue *q, const char *reason)
 {
 	const struct metric_labels labels = {
@@ -117,8 +117,9 @@ static void queue_clear_gauges(struct queue *q)
 }
 
 /*
- * Return the maximum size of the backlog; see REMOTE_WRITE_BACKLOG_BY_DISK. The
- * cursors are on the disk of the log, so their directory tells its size.
+ * Return the maximum size of the backlog (0: no limit); see
+ * REMOTE_WRITE_BACKLOG_BY_DISK. The directory of the cursors is on the same
+ * disk as the log, so fs_space() is asked about this directory.
  */
 static uint64_t queue_backlog_max(const struct queue *q)
 {
@@ -144,7 +145,8 @@ static int start_threads(struct queue *q, struct err *err)
 }
 
 /*
- * Copy the configuration with its texts, because the queue outlives a reload.
+ * Copy the configuration with its texts, because a reload frees `c`, while the
+ * queue goes on if its configuration has not changed.
  */
 static void copy_config(struct queue *q, const struct remote_write_config *c)
 {
@@ -217,7 +219,10 @@ static void queue_stop(struct queue *q)
 	queue_end_shards(q);
 	queue_clear_gauges(q);
 	if (q->cursor)
-		/* An older position is harmless. */
+		/*
+		 * If this fails, the file may have an older position after a
+		 * power cut, and some samples are sent again.
+		 */
 		(void)!cursor_sync(q->cursor, NULL);
 }
 
@@ -253,7 +258,7 @@ static struct metric *metric_of(const struct queue *q, enum sample_fate fate)
 	}
 }
 
-/* Note that a sample with this time was accepted. */
+/* Note that a sample with the time `ms` was accepted. */
 static void note_sent(struct queue *q, int64_t ms) REQUIRES(q->mu)
 {
 	if (ms > q->sent_ms)

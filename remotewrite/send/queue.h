@@ -6,10 +6,10 @@
  *
  * Ownership: queue_free() frees a queue. Options are borrowed; the
  * configuration is copied, except the rules, see queue_set_rules().
- * Threads: one thread starts, changes and stops a queue; queue_status() may be
- * called from any thread.
- * Shutdown: queue_free() interrupts requests and joins the threads; what was
- * not acknowledged is sent again after the next start.
+ * Threads: one thread starts, changes and stops a queue; queue_position(),
+ * queue_synced() and queue_status() may be called from any thread. Shutdown:
+ * queue_free() interrupts requests and joins the threads; what was not
+ * acknowledged is sent again after the next start.
  */
 #ifndef REMOTEWRITE_SEND_QUEUE_H
 #define REMOTEWRITE_SEND_QUEUE_H
@@ -31,18 +31,24 @@ struct queue_options {
 	const struct log *events; /* the log of the program */
 	struct metrics *metrics;
 	const char *user_agent;
-	/* whether a new queue begins with the oldest sample, not the newest */
+	/*
+	 * whether a new queue begins with the oldest sample of the log, not
+	 * after the newest one
+	 */
 	bool from_begin;
 	int64_t clock_steady_ms; /* see sender_options */
-	/* called from the queue's thread when queue_synced() may have moved */
+	/*
+	 * called by the queue's reader thread when the result of queue_synced()
+	 * may have changed
+	 */
 	void (*moved)(void *ctx);
 	void *ctx;
 };
 
 /*
- * Start a queue. Its cursor file is opened, or created. ERR_UNSUPPORTED: a
- * newer version wrote that file. ERR_IO: the system has no descriptors left.
- * The caller owns *out.
+ * Start a queue. Its cursor file is opened or created, but the queue also runs
+ * without one; see queue_cursor.h. ERR_UNSUPPORTED: a newer version wrote that
+ * file. ERR_IO: the system has no descriptors left. The caller owns *out.
  */
 NODISCARD int queue_start(const struct queue_options *o,
 			  const struct remote_write_config *config,
@@ -50,8 +56,10 @@ NODISCARD int queue_start(const struct queue_options *o,
 			  struct queue **out, struct err *err);
 
 /*
- * Replace the rules and the external labels, which are borrowed, by those of an
- * equal configuration. Call it before the old configuration is freed.
+ * Make the queue use the rules of `config` and the labels `external`, which are
+ * borrowed. Called at the start, and after a reload that leaves the
+ * configuration of the queue as it was: before the old configuration is freed,
+ * the queue must use the equal rules and labels of the new one.
  */
 void queue_set_rules(struct queue *q, const struct remote_write_config *config,
 		     const struct label *external, size_t external_count);

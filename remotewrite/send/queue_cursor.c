@@ -23,7 +23,7 @@ static int open_file(struct queue *q, struct cursor_state *state, bool *damaged,
 	return rc ? err_wrap(err, rc, "%s", path) : 0;
 }
 
-/* Whether a queue has no file, and begins with the newest sample. */
+/* Whether the queue has no cursor file, and begins after the newest sample. */
 static bool is_new_receiver(const struct queue *q)
 {
 	CLEANUP(mem_freep) char *path = cursor_path(q);
@@ -69,9 +69,10 @@ static uint64_t first_number(struct sample_log *log)
 }
 
 /*
- * Return where a queue without a file begins. Ask for the number last, because
- * samples may be appended meanwhile: a number that is too high does no harm,
- * but one that is too low would look like a loss.
+ * Return the state with which a queue without a file begins. The position is
+ * asked for before the number, because samples may be appended in between: a
+ * number that is too high does no harm, but with one that is too low, the
+ * reader would report these samples as lost.
  */
 static struct cursor_state new_state(const struct queue *q)
 {
@@ -83,7 +84,7 @@ static struct cursor_state new_state(const struct queue *q)
 	return s;
 }
 
-/* Log that the log ends before what was acknowledged. */
+/* Report that the WAL ends before the position that was acknowledged. */
 static void report_shorter_log(const struct queue *q,
 			       const struct cursor_state *s)
 {
@@ -128,7 +129,8 @@ int queue_open_cursor(struct queue *q, struct err *err)
 				log_text("remote_name", q->config.name.ptr)));
 	/*
 	 * The log ends before the cursor only if files of the log were removed.
-	 * None of the samples that are in the log now has been sent.
+	 * New samples may then have positions before the cursor, so nothing
+	 * counts as acknowledged.
 	 */
 	if (state.acked > log->end(log)) {
 		report_shorter_log(q, &state);
@@ -183,8 +185,8 @@ static void make_cursor(struct queue *q)
 	state = queue_cursor_state(q);
 	mutex_unlock(&q->mu);
 	/*
-	 * If the file exists, its position is older. The next write replaces
-	 * it.
+	 * If the file exists, the position in it is not used, because the queue
+	 * has begun without it. The next write replaces it.
 	 */
 	if (open_file(q, &state, &damaged, &c, &unwanted))
 		return;
@@ -212,8 +214,8 @@ bool queue_sync_cursor(struct queue *q)
 	struct err err;
 
 	/*
-	 * Only the reader sets q->cursor, so the reader needs no lock to look
-	 * at it.
+	 * While the threads run, only the reader sets q->cursor, so the reader
+	 * needs no lock to look at it.
 	 */
 	if (!q->cursor)
 		make_cursor(q);

@@ -24,13 +24,17 @@
 #include "remotewrite/wire/batch.h"
 
 /*
- * Maximum memory of the samples that a queue has read and not finished, with
- * compressed profiles, in bytes. While it is exceeded, the reader waits; if no
- * shard is sending a batch then, the shards send batches that are not full.
+ * Maximum memory, in bytes, of the samples that a queue has read and not
+ * finished; their profiles count as they are in the log, usually compressed.
+ * While the samples take more, the reader waits, and if no shard is sending a
+ * batch, the shards send batches that are not full.
  */
 #define HELD_MAX ((size_t)12 << 20)
 
-/* The counters of a queue, under Prometheus' names. */
+/*
+ * The metrics of a queue. Where Prometheus has such a metric, the name is the
+ * one in Prometheus; see queue_make_metrics().
+ */
 struct queue_metrics {
 	struct metric *sent;
 	struct metric *failed;
@@ -74,31 +78,38 @@ struct queue {
 	struct queue_metrics metrics;
 	pthread_t reader;
 	/*
-	 * The shards that run: as many as the configuration says while the
-	 * reader runs.
+	 * The shards that run. While the reader runs, there are as many as the
+	 * configuration says.
 	 */
 	struct shard *shards;
 	size_t shard_count;
 
-	/* Guards the rules, which a reload replaces. */
+	/* Guards the rules, which a reload replaces, and the cache `series`. */
 	struct mutex rules_mu;
 	struct series_rules rules;
 	struct series_cache *series;
 
-	/* Guards the members below, and some members of struct shard. */
+	/*
+	 * Guards the members below, and those of struct shard from `wake` on.
+	 */
 	struct mutex mu;
-	pthread_cond_t room; /* samples were acked, a batch ended, or a stop */
+	pthread_cond_t
+		room; /* signalled when samples were finished, a batch ended, or the queue stops */
 	struct ack_window window;
-	/* A copy of the reader's clock, which decides what is too old. */
+	/*
+	 * A copy of the reader's clock, for the cursor file. Before the reader
+	 * runs: the clock that the file had.
+	 */
 	struct trusted_clock clock;
 	bool unsynced;   /* the state for the cursor file is not durable yet */
 	uint64_t synced; /* the position that is durable; see queue_synced() */
 	bool stopping;
-	size_t sending;         /* shards that have a batch */
-	size_t held_bytes;      /* memory of samples that are not finished */
-	uint64_t due_before;    /* samples with lower numbers wait no longer */
-	uint64_t drop_until;    /* samples before this position are given up */
-	int64_t drop_before_ms; /* and those with an earlier time */
+	size_t sending;    /* shards that have a batch */
+	size_t held_bytes; /* memory of samples that are not finished */
+	uint64_t
+		due_before; /* samples with lower numbers are sent even in a batch that is not full */
+	uint64_t drop_until; /* samples before this position are given up */
+	int64_t drop_before_ms; /* samples with an earlier time are given up, too */
 	int64_t sent_ms;
 	int64_t answer_ms;
 	char last_error[512];

@@ -14,7 +14,10 @@
 
 #define SECOND_NS 1000000000LL
 
-/* How long the reader waits for new samples or for space in a shard, in ms. */
+/*
+ * How long the reader waits at a time for new samples, for space in a shard or
+ * for the disk, in ms.
+ */
 #define WAIT_MS 200LL
 
 /* The size to which a backlog that exceeds `max` is cut: nine tenths. */
@@ -23,14 +26,15 @@
 /* The state of the reader. */
 struct reader {
 	struct queue *q;
-	/* in the log; behind the last sample that was read */
+	/* in the log; after the last sample that was read */
 	uint64_t position;
 	struct buf buf;
 	struct logged_sample sample;
 	int64_t saved_ns;   /* when the cursor was made durable last */
 	int64_t checked_ns; /* when max_backlog was checked last */
-	bool skipped;       /* max_backlog has dropped samples */
-	uint64_t run_bytes; /* of profiles read since the log was at its end */
+	bool skipped; /* set by limit_backlog() when it has dropped samples */
+	uint64_t
+		run_bytes; /* of profiles read since the reader was at the end of the log */
 	struct trusted_clock clock; /* decides what is too old */
 	int64_t clock_saved_ns;     /* when its state was saved last */
 	struct outage outage;       /* of the disk with the log */
@@ -59,8 +63,8 @@ static struct log_place reader_place(const struct reader *r)
 static void reader_pass(struct reader *r)
 {
 	mutex_lock(&r->q->mu);
-	ack_window_pass(&r->q->window, reader_place(r));
-	r->q->unsynced = true;
+	if (ack_window_pass(&r->q->window, reader_place(r)))
+		r->q->unsynced = true;
 	mutex_unlock(&r->q->mu);
 }
 
@@ -89,8 +93,9 @@ static void report_loss(struct reader *r, uint64_t samples)
 }
 
 /*
- * Take the number of a sample that was read: the numbers between this one and
- * that of the sample before are lost.
+ * Compare the number of the sample that was read with the expected one. If it
+ * is higher, report the samples in between as lost. Then expect the next
+ * number.
  */
 static void reader_count(struct reader *r)
 {
@@ -103,7 +108,7 @@ static void reader_count(struct reader *r)
 	r->damage.code = 0;
 }
 
-/* Count a sample that was read, but cannot be sent. */
+/* Count and log a sample that was read, but cannot be sent, and pass it. */
 static void report_unusable(struct reader *r, const struct err *err)
 {
 	char at[40];
@@ -126,8 +131,8 @@ static bool is_full(const struct queue *q, const struct shard *s)
 }
 
 /*
- * Once a second: makes the cursor durable, and says that the log may drop what
- * is before it.
+ * Once a second: make the cursor durable, and call queue_options.moved(), so
+ * that the log may drop the samples before the cursor.
  */
 static void save_position(struct reader *r)
 {
@@ -148,8 +153,9 @@ struct skipped {
 };
 
 /*
- * Skip samples, without reading their bodies, until the rest is small enough
- * and its first sample is not too old.
+ * Skip samples, without reading their bodies, until the rest of the log has at
+ * most `until_bytes` bytes and its first sample is not from before `before_ms`.
+ * Add the skipped samples to *out.
  */
 static void skip_backlog(struct reader *r, uint64_t until_bytes,
 			 int64_t before_ms, struct skipped *out)
@@ -242,7 +248,7 @@ static void note_clock(struct reader *r)
 	mutex_unlock(&r->q->mu);
 }
 
-/* Tell the shards to give up the samples with earlier times. */
+/* Tell the shards to give up the samples with times before `ms`. */
 static void set_drop_before(struct queue *q, int64_t ms)
 {
 	mutex_lock(&q->mu);
@@ -250,7 +256,7 @@ static void set_drop_before(struct queue *q, int64_t ms)
 	mutex_unlock(&q->mu);
 }
 
-/* Tell the shards to give up the samples before a position. */
+/* Tell the shards to give up the samples before `position`. */
 static void give_up(struct queue *q, uint64_t position)
 {
 	mutex_lock(&q->mu);
@@ -335,8 +341,8 @@ static bool try_hand_over(struct reader *r, struct queued_sample *i,
 }
 
 /*
- * Save the position and limit the backlog when due, even while the reader
- * waits.
+ * Save the position and limit the backlog, each if a second has passed. Also
+ * called while the reader waits for room in a shard.
  */
 static void do_upkeep(struct reader *r)
 {
@@ -424,8 +430,8 @@ static void take_sample(struct reader *r)
 
 /*
  * At the end of the log: if the reader had a backlog of a full request or more,
- * make the shards send its last samples now. They have waited in the log
- * already, so they need not wait for batch_send_deadline.
+ * make the shards send the last samples of the backlog now. These samples have
+ * waited in the log already, so they need not wait for batch_send_deadline.
  */
 static void end_backlog(struct reader *r)
 {
@@ -441,8 +447,9 @@ static void end_backlog(struct reader *r)
 }
 
 /*
- * Wait for new samples. First pass what the log dropped at its end, which needs
- * no acknowledgement.
+ * Wait for new samples. First move the position of the queue to that of the
+ * reader: at the end of the log, read() may have passed bytes that contain no
+ * sample, which need no acknowledgement.
  */
 static void wait_for_samples(struct reader *r)
 {
@@ -475,7 +482,7 @@ static void report_outage(const struct queue *q, const struct err *err)
 			   log_err(err)));
 }
 
-/* Log that a place of the log is passed over, and count it. */
+/* Count and report that the reader passes over the place `from` of the WAL. */
 static void report_passed_over(const struct queue *q, uint64_t from,
 			       const struct err *err)
 {
@@ -490,8 +497,10 @@ static void report_passed_over(const struct queue *q, uint64_t from,
 }
 
 /*
- * Wait for a disk that could not read a sample. After a longer outage, pass
- * over the sample: the log will append it again later.
+ * Handle that the disk could not read the sample at `from`: pause once, so that
+ * the reader then tries again. If reads have failed for OUTAGE_MS, pass over
+ * the sample instead: log->skip() makes sure that the log appends it again when
+ * the disk can read it. If skip() fails, pause.
  */
 static void wait_for_disk(struct reader *r, uint64_t from, struct err *err)
 {
@@ -510,9 +519,11 @@ static void wait_for_disk(struct reader *r, uint64_t from, struct err *err)
 }
 
 /*
- * Pass a damaged place of the log, or a place whose samples the log appends
- * again later (ERR_NOTFOUND). The number of the next sample will tell how many
- * samples are lost.
+ * Pass the place that log->read() has skipped with the error `rc`.
+ * ERR_NOTFOUND: the log appends the samples of this place again, so the number
+ * of the next sample says nothing about a loss. Other errors: the place is
+ * damaged, and the number of the next sample will tell how many samples are
+ * lost.
  */
 static void pass_damage(struct reader *r, int rc, const struct err *err)
 {

@@ -23,7 +23,10 @@ enum {
 	NAME_DIGITS = 6
 };
 
-/* Headers that a request sets itself. */
+/*
+ * Headers that the key `headers` must not contain: everprof or the HTTP client
+ * decides about them.
+ */
 static const char *const own_headers[] = {
 	"Content-Type", "Content-Encoding", "Content-Length",
 	"Host",         "User-Agent",       "Transfer-Encoding",
@@ -31,7 +34,7 @@ static const char *const own_headers[] = {
 	"Expect",       "Content-Digest",
 };
 
-/* Whether a header is one that a request sets itself. */
+/* Whether the header `name` is one of own_headers. */
 static bool is_own_header(struct str name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(own_headers); i++) {
@@ -169,7 +172,10 @@ static struct remote_write_config remote_write_defaults(void)
 	};
 }
 
-/* Set the name, if none is configured, to digits that the URL determines. */
+/*
+ * Set the name, if none is configured, to the first hexadecimal digits of a
+ * hash of the URL.
+ */
 static void remote_write_set_name(struct yaml *y, struct remote_write_config *c)
 {
 	char *name;
@@ -183,8 +189,8 @@ static void remote_write_set_name(struct yaml *y, struct remote_write_config *c)
 }
 
 /*
- * Whether a name can be a part of a file name: letters, digits, "_", "-" and
- * ".", and no "." at the beginning.
+ * Whether a name can be a part of a file name: at most NAME_MAX_BYTES letters,
+ * digits, "_", "-" and ".", and no "." at the beginning.
  */
 static bool remote_write_is_name(struct str s)
 {

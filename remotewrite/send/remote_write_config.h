@@ -42,7 +42,7 @@ struct queue_config {
 /* One receiver. */
 struct remote_write_config {
 	struct str url;
-	struct str name; /* unique; by default made from the URL */
+	struct str name; /* unique; by default digits of a hash of the URL */
 	int64_t timeout_ms;
 	bool zstd; /* requests are compressed with zstd, not with snappy */
 	struct http_options http;
@@ -52,12 +52,16 @@ struct remote_write_config {
 	struct relabel_rules relabel;
 	struct queue_config queue;
 	/*
-	 * how much may wait in the log, in bytes and in ms of age; beyond it
-	 * the oldest samples are dropped. 0: no limit
+	 * limits of what waits in the log: its size in bytes, and the age of
+	 * its samples in ms. The oldest samples are dropped to keep the limits.
+	 * 0: no limit
 	 */
-	int64_t backlog_bytes; /* 0: no limit */
+	int64_t backlog_bytes; /* or REMOTE_WRITE_BACKLOG_BY_DISK */
 	int64_t backlog_ms;
-	/* all of the above as text; equal texts mean equal configurations */
+	/*
+	 * the entry of the file as YAML, with its secrets; equal texts mean
+	 * equal configurations
+	 */
 	struct str key;
 };
 

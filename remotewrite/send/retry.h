@@ -19,7 +19,7 @@ enum retry_verdict {
 	RETRY_SENT,  /* a receiver says that the batch is stored */
 	RETRY_LATER, /* the failure may end: send the batch again */
 	RETRY_SPLIT, /* the batch is too large: send it in halves */
-	RETRY_DROP   /* it will never be accepted */
+	RETRY_DROP /* the receiver will never accept it, or some of its samples */
 };
 
 /* The outcome of an attempt. */
@@ -51,10 +51,10 @@ struct retry_bounds {
 };
 
 /*
- * Return how long to wait before attempt number `attempt` (from 1), in ms. The
- * time doubles with each attempt up to the maximum. `random` is a random
- * number; it spreads the senders over the second half of the time, so that
- * those that failed together do not come back together.
+ * Return how long to wait, in ms, after attempt number `attempt` (from 1) has
+ * failed. The time is b->min_ms after the first attempt, and doubles with each
+ * further one up to b->max_ms. The random number `random` shortens the time by
+ * up to a half, so that senders that failed together do not come back together.
  */
 int64_t retry_backoff_ms(const struct retry_bounds *b, unsigned attempt,
 			 uint64_t random);

@@ -19,9 +19,10 @@ struct member {
 
 struct sender {
 	struct sender_options o;
-	struct mutex apply_mu; /* one change at a time; never held for status */
-	bool from_begin;       /* of queues that are added now */
-	struct mutex mu;       /* guards the members below */
+	struct mutex
+		apply_mu; /* held by sender_apply(); sender_each() does not take it */
+	bool from_begin; /* queue_options.from_begin of the queues that are added now */
+	struct mutex mu; /* guards the members below */
 	VEC(struct member) queues;
 	bool applying;  /* the list is being changed; queues may be missing */
 	size_t missing; /* configured queues that could not be started */
@@ -39,10 +40,11 @@ struct sender *sender_new(const struct sender_options *o)
 }
 
 /*
- * Whether the list has all queues whose positions the log has to keep. If a
- * queue could not be started, its position is not known, so the log must keep
- * everything. An agent without receivers keeps its profiles until one is
- * configured; a server has them in its database.
+ * Whether the list has all queues that need samples of the log, so that the log
+ * may drop the samples that no queue of the list needs. If a queue could not be
+ * started, its position is not known, so the log must keep everything. An agent
+ * (o.from_begin) without receivers keeps its profiles until a receiver is
+ * configured; a server has the profiles in its database.
  */
 static bool knows_all_queues(const struct sender *s) REQUIRES(s->mu)
 {
@@ -51,8 +53,9 @@ static bool knows_all_queues(const struct sender *s) REQUIRES(s->mu)
 }
 
 /*
- * Tell the log what the slowest queue still needs. Called by a queue's thread
- * whose position has moved, and after a change of the queues.
+ * Tell the log what the slowest queue still needs. Called by the reader thread
+ * of a queue when the position of the queue has moved, and after a change of
+ * the queues.
  */
 static void keep_log(void *ctx)
 {
@@ -132,7 +135,7 @@ static void remove_cursor(struct sender *s, const char *name)
 	CLEANUP(mem_freep)
 	char *path = mem_printf("%s/%s" CURSOR_SUFFIX, s->o.dir, name);
 	struct err err;
-	int rc = fs_unlink(s->o.fs, path, &err);
+	int rc = cursor_remove(s->o.fs, path, &err);
 
 	if (rc)
 		log_event(
@@ -305,8 +308,9 @@ void sender_free(struct sender *s)
 	if (!s)
 		return;
 	/*
-	 * A queue may still report a position after it has left the list. The
-	 * list is then not complete, so the log must not drop anything for it.
+	 * A queue that has left the list may still call keep_log() while it
+	 * stops. Mark the list as incomplete, so that keep_log() does not let
+	 * the log drop the samples that this queue needs.
 	 */
 	set_applying(s, true, 0);
 	while (s->queues.count)

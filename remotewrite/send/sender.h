@@ -8,8 +8,9 @@
  * samples. After a restart the queue goes on from there. The log keeps the
  * samples that the slowest queue still needs.
  *
- * Ownership: sender_free() frees a sender. Options are borrowed. The
- * configuration of sender_apply() must live until the next call.
+ * Ownership: sender_free() frees a sender. Options are borrowed. The arguments
+ * of sender_apply() must live until its next call, or sender_free(), has
+ * returned.
  * Threads: sender_new(), sender_apply() and sender_free() from
  * one thread at a time; sender_each() from any thread.
  */
@@ -28,14 +29,14 @@ struct sender;
 struct sender_options {
 	struct sample_log *log;
 	struct fs *fs; /* NULL: the operating system's */
-	/* directory of the cursor files; created when it is needed */
+	/* directory of the cursor files; created with the first file */
 	const char *dir;
 	const struct log *events; /* the log of the program */
 	struct metrics *metrics;
 	const char *user_agent;
 	/*
 	 * Whether a new queue begins with the oldest sample of the log, not
-	 * with the newest one.
+	 * after the newest one. An agent sets this.
 	 */
 	bool from_begin;
 	/*
@@ -50,20 +51,24 @@ struct queue_status {
 	const char *name;
 	const char *url; /* without user and password */
 	unsigned shards;
-	uint64_t pending;       /* samples that were read, not acknowledged */
+	uint64_t
+		pending; /* samples in the window of the queue; see ack_window_count() */
 	uint64_t backlog_bytes; /* size of what is not acknowledged */
-	int64_t sent_ms;   /* time of the newest acknowledged sample; 0: none */
+	int64_t sent_ms;   /* time of the newest accepted sample; 0: none yet */
 	int64_t answer_ms; /* when a request was accepted last; 0: never */
-	char last_error[512]; /* "": the last request was accepted */
+	char last_error
+		[512]; /* "": the last request was accepted, or none was sent */
 };
 
 /* Create a sender without receivers; never fails. */
 struct sender *sender_new(const struct sender_options *o);
 
 /*
- * Replace the receivers. A queue whose configuration is the same goes on; a
- * removed one is stopped, and its cursor is removed. A queue that cannot be
- * started is logged, and tried again at the next call.
+ * Replace the receivers. A queue whose configuration and external labels are
+ * the same goes on; if one of them has changed, a new queue with the same
+ * cursor replaces the old one. If a receiver is no longer configured, its queue
+ * is stopped and its cursor is removed. If a queue cannot be started, this is
+ * logged, and the next call tries again.
  */
 void sender_apply(struct sender *s, const struct remote_write_configs *configs,
 		  const struct label *external, size_t external_count);

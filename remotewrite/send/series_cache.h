@@ -2,7 +2,7 @@
 /*
  * For each series of a queue, caches the labels with which the series is sent,
  * or that it is not sent, and the hash that decides its shard. Relabelling runs
- * once for each series.
+ * only for series that the cache does not have.
  *
  * Ownership: series_cache_free() frees the cache. Entries belong to the cache
  * until series_cache_clear().
@@ -42,10 +42,12 @@ void series_cache_free(struct series_cache *c);
 void series_cache_clear(struct series_cache *c);
 
 /*
- * Find a series by its labels in the log, or add it. For a new series, add the
- * external labels that it lacks, then apply the rules. Sets *out, which is
- * valid until the next call. ERR_CORRUPT: the labels are damaged. ERR_LIMIT,
- * ERR_INVALID: a rule fails, or its result is not a label set.
+ * Find a series by `labels`, the labels that it has in the log, or add the
+ * series. For a new series, add the external labels that it lacks, then apply
+ * the rules. Sets *out, which is valid until the next call. ERR_CORRUPT: the
+ * labels are damaged. ERR_LIMIT: a rule exceeds a limit; see relabel_apply().
+ * ERR_INVALID, ERR_DENIED: labels_build() refuses the labels that the rules
+ * produce.
  */
 NODISCARD int series_cache_find(struct series_cache *c, struct bytes labels,
 				const struct series_rules *rules,

@@ -60,8 +60,9 @@ static bool wait_for_batch(struct shard *s) REQUIRES(s->q->mu)
 }
 
 /*
- * Take the oldest samples out of the shard, up to the limits of a request, but
- * at least one. The count is 0 when the shard ends.
+ * Wait for a batch, and take it out of the shard: the oldest samples, up to the
+ * limits of a request, but at least one. The batch is empty when the shard
+ * ends.
  */
 static struct batch take_batch(struct shard *s)
 {
@@ -86,11 +87,16 @@ static struct batch take_batch(struct shard *s)
 static void shard_report_damage(struct shard *s, const struct queued_sample *i,
 				const struct err *err)
 {
-	log_event(s->q->o.events, LOG_ERROR,
-		  "remote write skips a damaged profile",
-		  LOG_FIELDS(log_text("remote_name", s->q->config.name.ptr),
-			     log_int("segment", (int64_t)(i->sample.lsn >> 32)),
-			     log_int("time", i->sample.ms), log_err(err)));
+	char at[40];
+
+	time_format(i->sample.ms, at);
+	log_event(
+		s->q->o.events, LOG_ERROR,
+		"remote write skips a damaged profile",
+		LOG_FIELDS(log_text("remote_name", s->q->config.name.ptr),
+			   log_int("segment", (int64_t)(i->sample.lsn >> 32)),
+			   log_int("offset", (int64_t)(uint32_t)i->sample.lsn),
+			   log_text("time", at), log_err(err)));
 }
 
 /*
@@ -380,8 +386,8 @@ static void send_batch(struct shard *s, struct batch b)
 		finish_refused(s, &b);
 	} else {
 		/*
-		 * The queue stops: the samples are sent again after the next
-		 * start.
+		 * Either no sample is left, or the queue stops, and the samples
+		 * are sent again after the next start.
 		 */
 		queued_sample_free_all(b.first);
 	}
@@ -393,7 +399,8 @@ static void end_batch(struct shard *s)
 	mutex_lock(&s->q->mu);
 	s->q->sending--;
 	/*
-	 * Wake the reader: it wakes the other shards, which send if none does
+	 * Wake the reader. If it waits because of HELD_MAX, it wakes the other
+	 * shards, which send batches that are not full if no shard is sending
 	 * now.
 	 */
 	pthread_cond_broadcast(&s->q->room);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A shard of a queue: collects its samples to batches, and sends a batch until
- * the receiver has accepted it, or says that it never will.
+ * A shard of a queue: collects samples in batches, and repeats each batch until
+ * the receiver accepts it or refuses it for good, or max_backlog gives it up.
  *
  * Ownership: everything belongs to the queue.
  * Threads: as noted at the functions; shard_add() may be called from any.

@@ -63,14 +63,16 @@ NODISCARD int write_client_add(struct write_client *c,
 
 /*
  * Send the message once. `number` counts the attempts with this message from 1;
- * attempt 1 compresses the message. stops(ctx) is called after
- * write_client_wake(), and about once a second; when it returns true, the
- * request is interrupted.
+ * attempt 1 compresses the message. stops(ctx) is called soon after
+ * write_client_wake(), and at least about once a second; when it returns true,
+ * the request is interrupted.
  */
 void write_client_send(struct write_client *c, unsigned number,
 		       bool (*stops)(void *ctx), void *ctx, struct attempt *a);
 
-/* Make a write_client_send() that waits call stops(). */
+/*
+ * Make write_client_send(), if it waits in another thread, call stops() soon.
+ */
 void write_client_wake(struct write_client *c);
 
 #endif

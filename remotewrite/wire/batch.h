@@ -13,7 +13,8 @@
 /* A sample to send. Its labels and its body follow the struct in memory. */
 struct queued_sample {
 	struct logged_sample sample; /* with the labels as they are sent */
-	uint64_t number; /* number in the window of a queue; see ack_window.h */
+	uint64_t
+		number; /* what ack_window_add() returned; only for samples of a queue */
 	int64_t queued_ns; /* when it was made; monotonic */
 	struct queued_sample *next;
 };

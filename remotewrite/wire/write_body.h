@@ -30,18 +30,17 @@ NODISCARD int write_body_compression(const char *content_type,
 				     struct err *err);
 
 /*
- * Return the size of the message in bytes, as the body declares it.
- * ERR_TOOBIG: the size exceeds `max`. ERR_INVALID: the body does not begin as
- * the compression prescribes, is not exactly one zstd frame, or declares no
- * size.
+ * Return the size of the message in bytes, as the body declares it. ERR_TOOBIG:
+ * the size exceeds `max`. ERR_INVALID: a snappy body does not begin with a
+ * valid size, or a zstd body is not exactly one frame or declares no size.
  */
 NODISCARD int write_body_size(enum write_compression c, struct bytes body,
 			      size_t max, size_t *size, struct err *err);
 
 /*
- * Decompress the body and replace the contents of `out`. `size` is the
- * result of write_body_size(). ERR_INVALID: the body is damaged, is not exactly
- * one block or frame, or has more bytes than declared.
+ * Decompress the body and replace the contents of `out`. `size` is the result
+ * of write_body_size(). ERR_INVALID: the body is damaged, or the message does
+ * not have the declared size.
  */
 NODISCARD int write_body_decode(enum write_compression c, struct zstd *z,
 				struct bytes body, size_t size, struct buf *out,

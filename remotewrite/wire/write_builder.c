@@ -8,7 +8,9 @@
 #include "base/wire.h"
 #include "base/zstd.h"
 
-/* The keys of fields 1 and 2: their number, and the wire type. */
+/*
+ * The keys of the fields 1 and 2: the number of the field, and its wire type.
+ */
 #define KEY_1_BYTES  (1 << 3 | WIRE_BYTES)
 #define KEY_2_BYTES  (2 << 3 | WIRE_BYTES)
 #define KEY_2_VARINT (2 << 3 | WIRE_VARINT)
@@ -36,13 +38,19 @@ void write_builder_free(struct write_builder *b)
 	mem_free(b);
 }
 
-/* The bytes of a field of `len` bytes, with its key and its length. */
+/*
+ * Return the size of a field that contains `len` bytes: its key, its length and
+ * these bytes.
+ */
 static size_t builder_field_size(size_t len)
 {
 	return 1 + wire_varint_len(len) + len;
 }
 
-/* Append the key and the length of a field whose `len` bytes follow. */
+/*
+ * Append the key of a field and the varint `len` after it: the length of the
+ * bytes that follow, or the value of a field of type WIRE_VARINT.
+ */
 static void builder_put_key(struct buf *out, uint8_t key, size_t len)
 {
 	buf_byte(out, key);
@@ -129,8 +137,9 @@ static int builder_begin_sample(struct bytes labels,
 	size_t size = builder_sample_size(s->raw_len, s->ms);
 
 	/*
-	 * Make room for the whole sample, and a little more: libdeflate needs
-	 * one byte behind the data.
+	 * Make room for the whole sample, so that the buffer need not grow
+	 * again, and a little more: gzip_decompress() reserves one byte more
+	 * than the profile has.
 	 */
 	if (!buf_reserve(message,
 			 write_sample_size(labels.len, s->raw_len, s->ms) +

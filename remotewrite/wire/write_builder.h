@@ -13,7 +13,7 @@
 #include "model/labels.h"
 #include "model/sample_log.h"
 
-/* The decompressors of a builder. */
+/* A builder, with its decompressors. */
 struct write_builder;
 
 /* Create a builder; never fails. The caller frees it. */

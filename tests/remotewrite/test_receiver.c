@@ -236,6 +236,7 @@ Test(receiver, temporary_errors_end_the_request)
 		add_profile(&f, 3000);
 		cr_expect(send_message(&f) == codes[i], "%zu", i);
 		cr_expect(!f.out.refused, "it may be stored later");
+		cr_expect(!f.out.stored, "it was not synced");
 		cr_assert(f.store.appended == 1);
 		cr_expect(!f.store.synced);
 		fixture_end(&f);
@@ -251,6 +252,7 @@ Test(receiver, what_is_not_durable_is_not_acknowledged)
 	begin_series(&f, "a");
 	add_profile(&f, 1000);
 	cr_expect(send_message(&f) == ERR_IO);
+	cr_expect(!f.out.stored);
 	cr_expect(!receiver_counts_of(f.r).stored);
 	fixture_end(&f);
 }

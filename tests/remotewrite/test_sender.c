@@ -100,12 +100,23 @@ static struct names names_of(struct fixture *f)
 	return n;
 }
 
-static bool has_cursor(const struct fixture *f, const char *name)
+static bool fixture_has(const struct fixture *f, const char *file)
 {
 	char path[400];
 
-	snprintf(path, sizeof(path), "%s/%s" CURSOR_SUFFIX, f->d.path, name);
+	snprintf(path, sizeof(path), "%s/%s", f->d.path, file);
 	return !access(path, F_OK);
+}
+
+/* Make an empty file in the directory of the cursors. */
+static void fixture_put(const struct fixture *f, const char *file)
+{
+	char path[400];
+	FILE *made;
+
+	snprintf(path, sizeof(path), "%s/%s", f->d.path, file);
+	made = fopen(path, "w");
+	cr_assert(made && !fclose(made));
 }
 
 #define WAIT(condition)                                            \
@@ -130,13 +141,15 @@ Test(sender, each_receiver_has_a_queue_and_a_cursor)
 	cr_expect(!strcmp(names_of(&f).text, "a b"), "%s", names_of(&f).text);
 	WAIT(!names_of(&f).pending);
 	WAIT(f.log.kept == 11);
-	cr_assert(has_cursor(&f, "a"));
-	cr_expect(has_cursor(&f, "b"));
-	/* A receiver that is removed loses its cursor. */
+	cr_assert(fixture_has(&f, "a" CURSOR_SUFFIX));
+	cr_expect(fixture_has(&f, "b" CURSOR_SUFFIX));
+	/* A receiver that is removed loses its cursor, and an unread one. */
+	fixture_put(&f, "a" CURSOR_SUFFIX ".unread");
 	fixture_apply(&f, QUEUE("b"));
+	cr_expect(!fixture_has(&f, "a" CURSOR_SUFFIX ".unread"));
 	cr_expect(!strcmp(names_of(&f).text, "b"));
-	cr_assert(!has_cursor(&f, "a"));
-	cr_expect(has_cursor(&f, "b"));
+	cr_assert(!fixture_has(&f, "a" CURSOR_SUFFIX));
+	cr_expect(fixture_has(&f, "b" CURSOR_SUFFIX));
 	fixture_end(&f);
 }
 

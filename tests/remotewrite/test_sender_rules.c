@@ -125,12 +125,13 @@ Test(window, the_position_moves_to_the_first_missing_sample)
 	cr_assert(ack_window_ack(&w, n[0]));
 	cr_expect(is_at(&w, 30));
 	cr_expect(ack_window_count(&w) == 2);
-	ack_window_pass(&w, place_at(99)); /* behind the last one */
+	cr_expect(!ack_window_pass(&w, place_at(99)), "behind the last one");
 	cr_expect(is_at(&w, 30));
 	cr_assert(ack_window_ack(&w, n[2]));
 	cr_expect(is_at(&w, 99));
-	ack_window_pass(&w, place_at(120));
+	cr_expect(ack_window_pass(&w, place_at(120)));
 	cr_assert(is_at(&w, 120));
+	cr_expect(!ack_window_pass(&w, place_at(120)));
 	cr_expect(!ack_window_count(&w));
 	ack_window_fini(&w);
 }
