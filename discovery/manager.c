@@ -104,7 +104,7 @@ static bool has_news(const struct job *j)
 }
 
 /* Report a job: pass the groups of all of its discoveries to update(). */
-static void manager_log(struct discovery *d, struct job *j)
+static void manager_tell(struct discovery *d, struct job *j)
 {
 	struct target_groups_list all = { 0 };
 
@@ -130,7 +130,7 @@ static void tell_news(struct discovery *d)
 		if (!has_news(j))
 			continue;
 		if (is_told_of(j))
-			manager_log(d, j);
+			manager_tell(d, j);
 		else
 			j->untold = true;
 		news = true;
@@ -147,9 +147,9 @@ static int64_t pick_earlier(int64_t a, int64_t b)
 }
 
 /*
- * Refresh the providers that are due, and make the calls that they asked
- * for. Returns the milliseconds until the next provider is due, at most
- * WAIT_MS_MAX.
+ * Refresh the providers that are due, and call kind->call() for the providers
+ * whose call_ns has come. Returns the milliseconds until the next refresh or
+ * call is due, at most WAIT_MS_MAX.
  */
 static int64_t refresh_due(struct discovery *d)
 {

@@ -11,8 +11,8 @@ const char *aws_profile_get(const struct aws_profile *p, const char *key)
 	for (size_t i = 0; i < p->settings.count; i++) {
 		const struct aws_setting *s = &p->settings.v[i];
 
-		if (str_is(str_of(s->key), key))
-			return *s->value ? s->value : NULL;
+		if (*s->value && str_is(str_of(s->key), key))
+			return s->value;
 	}
 	return NULL;
 }
@@ -26,7 +26,10 @@ void aws_profile_fini(struct aws_profile *p)
 	vec_fini(&p->settings);
 }
 
-/* Add a setting, unless the profile has it from the file before. */
+/*
+ * Add a setting, unless the profile has it already, from an earlier line or
+ * from the file that was read first.
+ */
 static void profile_set(struct aws_profile *p, struct str key, struct str value)
 {
 	struct aws_setting s;

@@ -2,11 +2,13 @@
 /*
  * consul_sd_configs: services that Consul knows. The catalog and each service
  * have a watch: a blocking query, which Consul answers when something changes,
- * or after two minutes.
+ * or after two minutes. The catalog is not watched if the configuration names
+ * the services, and has no tags and no filter.
  *
- * A watch asks again with the next refresh, or at once if its last query took
- * longer than the refresh interval. After an error it waits for RETRY_NS. The
- * targets of a service stay until they are known to have changed.
+ * A watch starts its next query with the next refresh, or at once if its last
+ * query took longer than the refresh interval. After an error, it starts no
+ * query for RETRY_NS. The targets of a service stay until they are known to
+ * have changed.
  *
  * Source: developer.hashicorp.com/consul/api-docs, "Blocking Queries",
  * "Catalog", "Health", "Agent".
@@ -51,8 +53,9 @@ struct consul_source {
 	bool asking;      /* a query for the data center is in flight */
 	struct consul_watch catalog;
 	struct consul_services services;
+	bool is_crowded;    /* the catalog has more services than are watched */
 	bool dirty;         /* targets have changed since they were reported */
-	int64_t publish_ns; /* when they are to be reported */
+	int64_t publish_ns; /* when the changes are to be reported */
 	int waits;          /* how many times the first report was delayed */
 };
 
@@ -139,7 +142,10 @@ static void ask_idle_watch(struct consul_watch *w)
 		ask_watch(w);
 }
 
-/* Begin to watch a service, unless it is watched already. */
+/*
+ * Begin to watch a service, unless it is watched already or there are
+ * CONSUL_SERVICES_MAX watches.
+ */
 static void watch_service(struct provider *p, struct str service)
 {
 	struct consul_source *s = p->data;
@@ -147,10 +153,23 @@ static void watch_service(struct provider *p, struct str service)
 
 	if (!w) {
 		w = consul_services_add(&s->services, p, service);
+		s->is_crowded |= !w;
 		provider_call_within(p, 0);
 	}
 	if (w)
 		w->wanted = true;
+}
+
+/* Report that the catalog has services that are not watched. */
+static void consul_report_crowded(struct provider *p)
+{
+	const struct consul_source *s = p->data;
+	struct err err;
+
+	err_set(&err, ERR_LIMIT,
+		"the catalog has more than %d services that are selected; the others have no targets",
+		CONSUL_SERVICES_MAX);
+	provider_failed(p, s->shown, &err);
 }
 
 /* Delay the next report by PUBLISH_MS, to collect more changes. */
@@ -174,7 +193,10 @@ static void consul_publish_soon(struct provider *p)
 		provider_call_within(p, PUBLISH_MS);
 }
 
-/* Start some of the queries that are due. Returns whether others are left. */
+/*
+ * Start at most STARTS_MAX of the queries that are due. Returns whether others
+ * are left.
+ */
 static bool ask_some(struct consul_source *s)
 {
 	int started = 0;
@@ -248,7 +270,10 @@ static void drop_unwanted(struct provider *p)
 	}
 }
 
-/* Watch the services of the catalog's answer, and stop watching all others. */
+/*
+ * Watch the services of the catalog's answer that the configuration selects,
+ * and stop watching those that the answer lacks.
+ */
 static int take_catalog(struct provider *p, struct bytes text, struct err *err)
 {
 	const struct consul_config *c = consul_config_of(p);
@@ -260,6 +285,7 @@ static int take_catalog(struct provider *p, struct bytes text, struct err *err)
 	if (!y.root || y.root->kind != YAML_MAP)
 		rc = err_set(err, ERR_INVALID,
 			     "the catalog's answer is not an object in JSON");
+	s->is_crowded = false;
 	for (size_t i = 0; i < s->services.v.count; i++)
 		s->services.v.v[i]->wanted = rc;
 	for (size_t i = 0; !rc && i < doc_keys(y.root); i++) {
@@ -273,6 +299,8 @@ static int take_catalog(struct provider *p, struct bytes text, struct err *err)
 		else if (consul_config_wants(c, name, tags))
 			watch_service(p, name);
 	}
+	if (!rc && s->is_crowded)
+		consul_report_crowded(p);
 	if (!rc) {
 		drop_unwanted(p);
 		if (!s->services.v.count)
@@ -282,7 +310,10 @@ static int take_catalog(struct provider *p, struct bytes text, struct err *err)
 	return rc;
 }
 
-/* Make the targets of a service. */
+/*
+ * Make the targets of a service from the answer `text`, and arrange that they
+ * are reported.
+ */
 static int take_service(struct consul_watch *w, struct bytes text,
 			struct err *err)
 {
@@ -352,7 +383,8 @@ static void consul_on_answer(void *ctx, struct http_response *r)
 	w->known = true;
 	rc = take_answer(w, r, &err);
 	w->is_failing = rc;
-	if (!rc && *p->failure.source && !s->catalog.is_failing &&
+	if (!rc && *p->failure.source && !s->is_crowded &&
+	    !s->catalog.is_failing &&
 	    !consul_services_are_failing(&s->services))
 		provider_recovered(p);
 	if (rc) {
@@ -380,8 +412,8 @@ static void ask_all(struct provider *p)
 	if (s->services.v.count)
 		provider_call_within(p, 0);
 	/*
-	 * Services that the configuration names are watched without the
-	 * catalog.
+	 * With `by_name`, the services that the configuration names are watched
+	 * without the catalog.
 	 */
 	for (size_t i = 0; by_name && i < c->services.count; i++)
 		watch_service(p, c->services.v[i]);

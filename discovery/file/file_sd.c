@@ -98,10 +98,10 @@ static void watch_folders(struct files *f)
 }
 
 /*
- * Return whether an event means that a file is complete. IN_CREATE does not:
- * the file may still be written, and another event follows when it is closed.
- * Callers must still heed IN_CREATE, because it is the only event for a new
- * link.
+ * Return whether an event is something else than the creation of a file. A file
+ * that was created may still be written, and another event follows when it is
+ * closed. Callers must still heed IN_CREATE, because it is the only event for a
+ * new link.
  */
 static bool file_sd_is_relevant(const struct inotify_event *e)
 {
@@ -197,8 +197,9 @@ static size_t source_bytes(const struct source *s)
 }
 
 /*
- * Return ERR_TOOBIG if the target groups of all files would take too much
- * memory with `size` bytes for those of this source.
+ * Check that the target groups of all files together fit into
+ * TARGET_GROUPS_BYTES_MAX if those of the source `s` take `size` bytes.
+ * ERR_TOOBIG: they do not fit.
  */
 static int check_room(const struct files *f, const struct source *s,
 		      size_t size, struct err *err)
@@ -324,10 +325,10 @@ static void forget_gone(struct provider *p, bool *changed)
 }
 
 /*
- * Called by glob() for a folder that it cannot read; a return value other than
- * 0 aborts glob(). An unreadable folder that exists aborts it, because the
- * folder may contain matching files; a folder that does not exist contains
- * none.
+ * Called by glob() for a folder that glob() cannot read; `error` is the value
+ * of errno. Returns 0 if the folder does not exist: it then contains no files,
+ * and glob() goes on. Otherwise returns 1, which aborts glob(), because the
+ * folder may contain matching files.
  */
 static int on_folder(const char *path UNUSED, int error)
 {
@@ -469,9 +470,14 @@ static void files_examine(const struct discovery_config *base,
 	for (size_t i = 0; i < c->file_count; i++) {
 		char *pattern = mem_strndup(c->files[i]);
 		glob_t g;
+		int rc = find_files(pattern, &g);
 
-		if (find_files(pattern, &g)) {
-			char *text = mem_printf("no file matches %s", pattern);
+		if (rc) {
+			char *text = mem_printf(
+				rc == GLOB_NOMATCH ?
+					"no file matches %s" :
+					"cannot read a directory of the pattern %s: check its permissions",
+				pattern);
 
 			tell(ctx, text);
 			mem_free(text);

@@ -18,7 +18,10 @@
  */
 
 #define PAGE_SIZE 500
-/* the shortest time of a watch; the longest is twice as long */
+/*
+ * the shortest time limit of a watch request; the longest is nearly twice as
+ * long
+ */
 #define WATCH_SECONDS 300
 
 /* Add the selectors of the configuration. */
@@ -66,8 +69,8 @@ static void kube_url_add_list(const struct kube_watch *w, struct buf *url)
 }
 
 /*
- * Add the parameters of a watch, and return its length in ms. The lengths
- * differ, so that watches do not all end at the same time.
+ * Add the parameters of a watch request, and return its time limit in ms. The
+ * time limits differ, so that watch requests do not all end at the same time.
  */
 static int64_t kube_url_add_watch(const struct kube_watch *w, struct buf *url)
 {
@@ -89,21 +92,29 @@ static int64_t kube_url_add_watch(const struct kube_watch *w, struct buf *url)
 #define WATCH_MORE_MS 30000
 #define PAUSE_MIN_MS  800
 #define PAUSE_MAX_MS  30000
-/* after this time without a pause, the next pause is short again */
+/*
+ * if the last pause began longer ago than this, the next pause is short again
+ */
 #define PAUSE_RESET_NS  120000000000LL
 #define RETRY_AFTER_MAX 300 /* seconds */
 /*
- * A watch that ends within this time without a change of an object is an error.
- * After a watch with changes, the next one starts at least this long after the
- * start of the last one.
+ * A watch request that ends within this time without a change of an object is
+ * an error. After any other watch request without an error, the next one starts
+ * at the earliest this long after the start of that request.
  */
 #define WATCH_SHORT_NS 1000000000LL
-/* a watch that ends with 410 within this time after its list must wait */
+/*
+ * after a 410 to a watch request within this time after a list, there is a
+ * pause
+ */
 #define EXPIRED_NS 10000000000LL
 /* a list with more pages is taken for one that never ends */
 #define PAGES_MAX 20000
 
-/* Return a watch for a resource in a namespace; empty: in all of them. */
+/*
+ * Return a watch for the resource `id` in `namespace`; if `namespace` is empty,
+ * or the resource is not in namespaces, in the whole cluster.
+ */
 static struct kube_watch *kube_watch_new(struct kube_session *s,
 					 enum kube_resource_id id,
 					 struct str namespace)
@@ -140,14 +151,17 @@ static void watch_wake(struct kube_watch *w)
 	provider_call_within(w->s->p, 0);
 }
 
-/* Replace an owned text; empty: none. */
+/*
+ * Replace the owned text *field by a copy of `text`; by NULL if `text` is
+ * empty.
+ */
 static void watch_set(char **field, struct str text)
 {
 	mem_free(*field);
 	*field = text.len ? mem_strndup(text) : NULL;
 }
 
-/* Let the watch wait, at first for a short time, then for longer. */
+/* Delay the next request of the watch, by exponential backoff with jitter. */
 static void watch_pause(struct kube_watch *w)
 {
 	int64_t now = clock_mono_ns();
@@ -198,7 +212,15 @@ static void watch_succeed(struct kube_watch *w)
 
 /* The functions below read answers, piece by piece. */
 
-/* Take an object of a list or of an event. */
+/* Report that objects are left out, until a list is complete. */
+static void watch_report_refused(struct kube_watch *w)
+{
+	w->is_refusing = true;
+	provider_failed(w->s->p, kube_access_shown(w->s->access), &w->refused);
+	w->refused.code = 0;
+}
+
+/* Put an object of a list or of an event into the store. */
 static int watch_put(struct kube_watch *w, const struct yaml_node *object,
 		     struct err *err)
 {
@@ -206,14 +228,19 @@ static int watch_put(struct kube_watch *w, const struct yaml_node *object,
 
 	if (rc != ERR_TOOBIG)
 		return rc;
-	/* Only this object is left out. */
+	/*
+	 * Leave out only this object: the list or the watch request continues.
+	 */
 	w->refused = *err;
+	if (w->phase == KUBE_WATCHING)
+		watch_report_refused(w);
 	return 0;
 }
 
 /*
- * Take the data about a list: its version, and the token of the next page.
- * ERR_INVALID: the list would not come to an end.
+ * Take the metadata of a list: its version, and the token of the next page.
+ * ERR_INVALID: the list would not end, because the token is the same again, or
+ * there are too many pages.
  */
 static int watch_take_list_meta(struct kube_watch *w,
 				const struct yaml_node *meta, struct err *err)
@@ -232,7 +259,10 @@ static int watch_take_list_meta(struct kube_watch *w,
 		       PAGES_MAX);
 }
 
-/* Take an event. An error event ends the watch. */
+/*
+ * Apply an event to the store. An event of the type ERROR ends the watch
+ * request.
+ */
 static int watch_take_event(struct kube_watch *w, const struct yaml_node *root,
 			    struct err *err)
 {
@@ -320,18 +350,16 @@ static void list_end(struct kube_watch *w)
 	if (!w->is_synced)
 		w->s->stores.changed = true;
 	w->is_synced = true;
-	w->is_refusing = w->refused.code;
-	if (w->is_refusing)
-		provider_failed(w->s->p, kube_access_shown(w->s->access),
-				&w->refused);
-	w->refused.code = 0;
+	w->is_refusing = false;
+	if (w->refused.code)
+		watch_report_refused(w);
 	watch_succeed(w);
 }
 
 /*
- * Return whether a list that failed can be requested again at once in another
- * way: without pages if a page has expired, and without a version if the server
- * no longer has the version, or does not have it yet.
+ * If a list that failed can be requested again at once in another way, set this
+ * way and return true: without pages if a page has expired; without a version
+ * if the server no longer has the version, or does not have it yet.
  */
 static bool list_retry(struct kube_watch *w, long status)
 {
@@ -350,7 +378,10 @@ static bool list_retry(struct kube_watch *w, long status)
 	return false;
 }
 
-/* Let the watch wait as long as the server asks for. */
+/*
+ * If an answer with status 429 or above has a header Retry-After, delay the
+ * next request by this time, at most by RETRY_AFTER_MAX.
+ */
 static void watch_obey(struct kube_watch *w, const struct http_response *r)
 {
 	struct str text = http_response_header(r, "Retry-After");
@@ -364,9 +395,9 @@ static void watch_obey(struct kube_watch *w, const struct http_response *r)
 }
 
 /*
- * Check the status of an answer. If the request had credentials, the server's
- * message is not shown; for status 403, the error therefore says which rights
- * are needed.
+ * Check the status of an answer. For status 403, add to the error which rights
+ * are needed: the server's own message says so, but is not shown if the request
+ * had credentials (see http_response.said).
  */
 static int watch_check(const struct http_response *r, struct err *err)
 {
@@ -381,7 +412,7 @@ static int watch_check(const struct http_response *r, struct err *err)
 		       why.msg);
 }
 
-/* Called at the end of the answer to a list. */
+/* Called when the request for a page of a list has ended. */
 static void list_on_answer(struct kube_watch *w, const struct http_response *r)
 {
 	struct err err;
@@ -392,7 +423,10 @@ static void list_on_answer(struct kube_watch *w, const struct http_response *r)
 		err = w->broken;
 	if (!rc && !json_pieces_done(&w->pieces))
 		rc = err_set(&err, ERR_INVALID, "the list is not complete");
-	/* The next page, or another list, is requested at once. */
+	/*
+	 * The next page, or the list in another way, is requested at once;
+	 * watch_fail() sets a later time.
+	 */
 	w->due_ns = 0;
 	if (!rc && !w->next) {
 		list_end(w);
@@ -402,7 +436,11 @@ static void list_on_answer(struct kube_watch *w, const struct http_response *r)
 	}
 }
 
-/* Decide what follows a watch that the server has refused, or has ended. */
+/*
+ * Decide what follows a watch request that has failed. `status` is the HTTP
+ * status, or the code of an event of the type ERROR; 0: another error, which
+ * `err` describes.
+ */
 static void watch_end(struct kube_watch *w, long status, const struct err *err)
 {
 	bool is_new = clock_mono_ns() - w->listed_ns < EXPIRED_NS;
@@ -411,8 +449,9 @@ static void watch_end(struct kube_watch *w, long status, const struct err *err)
 		w->wants_list = true;
 		w->due_ns = 0;
 		/*
-		 * Pause, because even a new version has expired, and the next
-		 * one may, too.
+		 * Pause: the version of a list that ended a moment ago has
+		 * expired already, so the version of the next list may expire,
+		 * too.
 		 */
 		if (is_new)
 			watch_pause(w);
@@ -424,7 +463,7 @@ static void watch_end(struct kube_watch *w, long status, const struct err *err)
 	}
 }
 
-/* Called at the end of a watch. */
+/* Called when a watch request has ended. */
 static void watch_on_end(struct kube_watch *w, const struct http_response *r)
 {
 	bool is_short = clock_mono_ns() - w->started_ns < WATCH_SHORT_NS &&
@@ -442,8 +481,8 @@ static void watch_on_end(struct kube_watch *w, const struct http_response *r)
 		watch_obey(w, r);
 	} else if (r->code && !w->is_heard) {
 		/*
-		 * The connection failed. No change is known to be lost, so a
-		 * new list is not needed.
+		 * The connection failed. The next watch request continues from
+		 * w->version, so no change is lost, and no new list is needed.
 		 */
 		err = r->err;
 		watch_fail(w, &err);
@@ -508,7 +547,7 @@ static void watch_send(struct kube_watch *w, const struct kube_login *login)
 	buf_fini(&url);
 }
 
-/* Start the next request of a watch. */
+/* Get the credentials, and start the next request of a watch. */
 static void kube_watch_start(struct kube_watch *w)
 {
 	struct kube_login login;
@@ -534,6 +573,7 @@ static void kube_watch_start(struct kube_watch *w)
 		if (!w->next) {
 			w->list = ++w->s->last_list;
 			w->pages = 0;
+			w->refused.code = 0;
 		}
 		watch_set(&w->list_version, str_of(""));
 	}
@@ -545,7 +585,7 @@ static void kube_watch_start(struct kube_watch *w)
  * objects that they have found.
  */
 
-#define LISTS_MAX 10 /* lists in progress at the same time */
+#define LISTS_MAX 10 /* requests for lists in flight at the same time */
 
 void kube_session_init(struct kube_session *s, struct provider *p)
 {

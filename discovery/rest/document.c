@@ -27,11 +27,14 @@ struct str doc_key(const struct yaml_node *map, size_t i,
 	return map->items[2 * i]->text;
 }
 
-/* Return the value of a key of an object, or NULL. */
+/*
+ * Return the value of a key of an object, or NULL. If an object has a key twice,
+ * the last value counts, as in Go.
+ */
 static const struct yaml_node *doc_find_key(const struct yaml_node *n,
 					    struct str key)
 {
-	for (size_t i = 0; i < doc_keys(n); i++) {
+	for (size_t i = doc_keys(n); i-- > 0;) {
 		if (str_eq(n->items[2 * i]->text, key))
 			return n->items[2 * i + 1];
 	}
@@ -47,8 +50,8 @@ static struct str scalar_text(const struct yaml_node *n)
 }
 
 /*
- * Return the first item of a list that meets a condition, which is "key=value"
- * or the number of the item.
+ * Return the first item of `list` that meets `condition`, which is "key=value"
+ * or the number of the item, from 0. NULL: there is no such item.
  */
 static const struct yaml_node *find_item(const struct yaml_node *list,
 					 struct str condition)
