@@ -23,7 +23,10 @@ static bool is_of_port(struct str name)
 	return false;
 }
 
-/* Add the labels of a list. */
+/*
+ * Add those labels of `from`, and of the lists linked to it, whose names begin
+ * with "__meta_", except labels of a port.
+ */
 static void labels_take(struct container_labels *l,
 			const struct label_list *from)
 {
@@ -68,7 +71,10 @@ static struct str labels_id(const struct container_labels *l)
 	return str_of("");
 }
 
-/* Call fn() for a target with a container ID; `l` is memory for its labels. */
+/*
+ * Call fn() for target number `target` of `g`, if the target has a container
+ * ID; `l` is scratch memory for its labels. Returns false to end the visit.
+ */
 static bool visit_target(struct container_labels *l,
 			 const struct target_group *g, size_t target,
 			 container_fn fn, void *ctx)

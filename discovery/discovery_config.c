@@ -61,7 +61,10 @@ static void decode_entries(struct yaml *y, const struct yaml_node *key,
 			discovery_entry_decode(y, value->items[i], kind);
 }
 
-/* Return whether a kind exists and can be in a scrape job. Report it if not. */
+/*
+ * Return whether `kind` exists (is not NULL) and can be in a scrape job.
+ * Otherwise report an error at `key`.
+ */
 static bool check_for_targets(struct yaml *y, const struct yaml_node *key,
 			      const struct provider_kind *kind)
 {
@@ -74,7 +77,10 @@ static bool check_for_targets(struct yaml *y, const struct yaml_node *key,
 	return kind && !kind->only_containers;
 }
 
-/* Return whether a kind exists and can name containers. Report it if not. */
+/*
+ * Return whether `kind` exists (is not NULL) and can find containers. Otherwise
+ * report an error at `key`.
+ */
 static bool check_for_containers(struct yaml *y, const struct yaml_node *key,
 				 const struct provider_kind *kind)
 {
@@ -141,7 +147,7 @@ const char *discovery_container_label(size_t i)
 	return NULL;
 }
 
-/* Receives the mistakes of one entry. */
+/* The context of entry_tell(), which receives the mistakes of one entry. */
 struct entry_examined {
 	const struct discovery_config *c;
 	void (*tell)(void *ctx, const char *text);

@@ -37,8 +37,9 @@ bool discovery_containers_decode(struct yaml *y, const struct yaml_node *key,
 				 struct discovery_configs *out);
 
 /*
- * Return the name of the label that holds the ID of a container, for number `i`
- * of the kinds that have such a label; NULL: there are no more kinds.
+ * Return the name of the label with the ID of a container
+ * (provider_kind.container_label) for kind number `i`, from 0, of the kinds
+ * that find containers; NULL: there are no more such kinds.
  */
 const char *discovery_container_label(size_t i);
 

@@ -33,9 +33,10 @@ struct discovery_options {
 	const struct networks *refused;
 	/*
 	 * Receives all target groups of a job; they replace the groups of the
-	 * previous call. Called by the manager's thread under its mutex, so
-	 * update() must not call discovery_apply() or discovery_stop(). The
-	 * list is borrowed for the call; keep groups by taking references.
+	 * previous call for this job. Called by the manager's thread under its
+	 * mutex, so update() must not call discovery_apply() or
+	 * discovery_stop(). The list is borrowed for the call; keep groups by
+	 * taking references.
 	 */
 	void (*update)(void *ctx, struct str job,
 		       const struct target_groups_list *groups);
@@ -70,7 +71,8 @@ struct discovery_status {
 	size_t targets;   /* found, before relabelling */
 	bool is_waiting;  /* nothing was found yet, and nothing failed */
 	/*
-	 * The last failure, until a refresh of all sources succeeds. NULL: none.
+	 * The last failure, until all sources have been read again without a
+	 * failure. NULL: there is none.
 	 */
 	const char *source; /* what could not be read */
 	const char *error;

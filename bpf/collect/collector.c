@@ -21,7 +21,10 @@ enum {
 	 * at the same rate.
 	 */
 	COUNT_MS = 1000,
-	/* Reports of processes that come within this time are read together. */
+	/*
+	 * On a busy machine, wait this long for further reports about
+	 * processes, so that one turn reads several reports.
+	 */
 	GATHER_MS = 5,
 	/* While many files are read, processes are published this often. */
 	LEARN_MS = 100,
@@ -29,22 +32,25 @@ enum {
 	SETTLE_MS = 10000,
 	/* If sampling cannot begin, it is tried again after this time. */
 	START_RETRY_MS = 10000,
-	/* All processes are read again, after a loss of reports, this often. */
+	/*
+	 * After a loss of reports, all processes are read again, but at most
+	 * this often.
+	 */
 	RESCAN_MS = 10000,
 	/*
 	 * When the collector stops, it waits this long for the facts that are
 	 * still to be read.
 	 */
 	STOP_SCANS_MS = 1000,
-	/* Warnings about the same lasting condition come this often. */
+	/* A warning about the same condition is logged at most this often. */
 	WARN_MS = 60000,
 	/*
-	 * Descriptors that are polled besides the reports: stop_fd, and those
-	 * of the two queues.
+	 * Number of descriptors that are polled besides those of the reports:
+	 * stop_fd, and those of the ELF queue and the scan queue.
 	 */
 	WAITS_OWN = 3,
 	/*
-	 * The priority is measured again after this number of samples and
+	 * The priority is updated again after this number of samples and
 	 * reports.
 	 */
 	MEASURE_STEPS = 256,
@@ -84,8 +90,8 @@ static void collector_unpublish(void *ctx, uint32_t pid)
 }
 
 /*
- * Let the queue read the next file, if it is idle. Return whether it is reading
- * one.
+ * If the ELF queue is idle, let it read the next file. Return whether the queue
+ * is busy.
  */
 static bool collector_reads_file(struct collector *c, uint64_t now)
 {
@@ -104,9 +110,11 @@ static bool collector_reads_file(struct collector *c, uint64_t now)
 }
 
 /*
- * Take over what the queue has read, and let it read the next file. Have
- * processes published with what was learned, from time to time, even while one
- * file takes long. Do so at once if the kernel must not read a table any more.
+ * Take over what the ELF queue has read, and let it read the next file. Every
+ * LEARN_MS, and when no file is left to be read, note that the processes with
+ * the learned files have changed, so that they are published again. Do so at
+ * once if an unwind table was evicted, because the kernel must not read this
+ * table any more.
  */
 static void collector_read_files(struct collector *c, uint64_t now)
 {
@@ -133,7 +141,9 @@ static void collector_read_files(struct collector *c, uint64_t now)
 	c->learned.list.count = 0;
 }
 
-/* Ask which processes there are. */
+/*
+ * Ask for a scan of all processes, or of the one that the option `pid` names.
+ */
 static void collector_scan(struct collector *c)
 {
 	c->rescan = false;
@@ -145,8 +155,8 @@ static void collector_scan(struct collector *c)
 }
 
 /*
- * Measure the priority. This is also done within a turn, which may last for
- * seconds.
+ * Update the priority of this thread. This is also done within a turn, because
+ * a turn may last for seconds.
  */
 static void collector_measure(struct collector *c)
 {
@@ -155,8 +165,8 @@ static void collector_measure(struct collector *c)
 }
 
 /*
- * Measure the priority, but not at each sample: reading the clock takes longer
- * than many samples do.
+ * Update the priority of this thread, but only once in MEASURE_STEPS samples
+ * and reports, because reading the clock takes longer than many of them.
  */
 static void collector_step(struct collector *c)
 {
@@ -164,7 +174,7 @@ static void collector_step(struct collector *c)
 		collector_measure(c);
 }
 
-/* Take over what was read of code that a process has compiled. */
+/* Take over what a scan of the kind SCAN_JIT has read about a process. */
 static void collector_take_jit(struct collector *c, struct jit_process *j)
 {
 	/* The facts go to the first window that needs them. */
@@ -197,7 +207,7 @@ static void collector_receive(void *ctx, const struct sample_record *r)
 	sample_queue_add(&c->samples, r);
 }
 
-/* Take all samples that are before a time. */
+/* Take all queued samples whose time is before `time`. */
 static void collector_take_before(struct collector *c, uint64_t time)
 {
 	const struct sample_record *r;
@@ -208,7 +218,10 @@ static void collector_take_before(struct collector *c, uint64_t time)
 	}
 }
 
-/* Whether a report may be about a process of interest. */
+/*
+ * Whether a report counts: it may be about a process that the option `pid`
+ * selects, or it says that reports were lost.
+ */
 static bool collector_follows(const struct collector *c,
 			      const struct side_band_record *r)
 {
@@ -235,8 +248,8 @@ static void collector_report(void *ctx, const struct side_band_record *r)
 		c->rescan = true;
 	}
 	/*
-	 * The held samples belong to the program that ran before: take them
-	 * now.
+	 * The held samples of this process belong to the program that it ran
+	 * before: take them now.
 	 */
 	if (r->kind == SIDE_BAND_EXEC &&
 	    process_table_answer(&c->processes, r->pid, r->time))
@@ -268,7 +281,11 @@ static void collector_read(struct collector *c)
 		collector_scan(c);
 }
 
-/* Log, at most once a minute, that something found no room again. */
+/*
+ * Log `message` with the number of refusals since it was logged last, if there
+ * are any, but at most once in WARN_MS. `refused` is the number of refusals
+ * since the start.
+ */
 static void collector_warn(struct collector *c, struct collector_warning *w,
 			   int64_t refused, const char *message)
 {
@@ -346,7 +363,7 @@ void collector_stats_of(struct collector *c, struct collector_stats *out)
 
 /*
  * Begin to take samples once the files of the processes that already ran have
- * been read. Before that, many stacks would end early.
+ * been read, or after SETTLE_MS. Before that, many stacks would end early.
  */
 static void collector_begin_samples(struct collector *c)
 {
@@ -367,7 +384,10 @@ static void collector_begin_samples(struct collector *c)
 	collector_count(c);
 }
 
-/* Group processes again whose containers have got other names. */
+/*
+ * If the names of a container have changed, take its processes out of their
+ * groups. Their next samples put them into groups again.
+ */
 static void collector_take_names(struct collector *c)
 {
 	if (!c->o.containers ||
@@ -382,7 +402,7 @@ static void collector_take_names(struct collector *c)
 	}
 }
 
-/* Do everything once that is due. */
+/* Do one turn: all that is due now. */
 static void collector_turn(struct collector *c)
 {
 	c->now = (uint64_t)clock_mono_ns() / 1000000;
@@ -420,10 +440,11 @@ static void collector_list_waits(struct collector *c)
 }
 
 /*
- * Wait until something happens. Return false if the collector is to stop. On a
- * busy machine, reports arrive within GATHER_MS, so a turn needs one system
- * call. On a quiet machine, where nothing has happened for a turn, do not spend
- * GATHER_MS on gathering reports.
+ * Wait until something happens, but not much longer than TURN_MS. Return false
+ * if the collector is to stop. On a busy machine, wait GATHER_MS first. Reports
+ * have mostly arrived by then, so the second poll() is not called. On a quiet
+ * machine, where the last wait ended without an event, leave out the first
+ * poll().
  */
 static bool collector_wait(struct collector *c)
 {

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collector: profiles of all processes of this machine. It takes samples with
- * an eBPF program, follows which processes run and what they have mapped, adds
- * the samples up, and every interval hands over one profile for each series: a
- * program in a container, a systemd unit or a cgroup. Then it hands over a
- * heartbeat (docs/ebpf.md), unless all samples have the same labels.
+ * Collector: profiles of all processes of this machine. The collector takes
+ * samples with an eBPF program, follows which processes run and what they have
+ * mapped, and adds the samples up. Every interval, it hands over one profile
+ * for each series and each kind of samples (CPU time, waits of threads). A
+ * series is a program in a container, a systemd unit or a cgroup, unless rules
+ * or the option `labels` say otherwise. Then the collector hands over a
+ * heartbeat for each kind (docs/ebpf.md), unless too many samples were lost or
+ * the option `labels` is set.
  *
  * Ownership: a collector owns its threads, until collector_stop().
  * Threads: collector_start() and collector_stop() by one thread; statistics by
@@ -29,26 +32,33 @@ enum {
 	COLLECTOR_INTERVAL_MS = 10000,
 	/* Largest value of `off_cpu` (struct collector_options). */
 	COLLECTOR_OFF_CPU_MAX = 1000000,
-	/*
-	 * The usual memory for samples that are not handed over yet, in bytes.
-	 */
+	/* Usual value of `memory` (struct collector_options), in bytes. */
 	COLLECTOR_MEMORY = 8 << 20,
 };
 
-/* Options of a collector. Texts, rules and labels are borrowed. */
+/*
+ * Options of a collector. What the members point to is borrowed, until
+ * collector_stop().
+ */
 struct collector_options {
-	unsigned hz; /* CPU samples a second; 0: none */
+	unsigned hz; /* CPU samples a second on each CPU; 0: none */
 	/* One in this many waits of threads is sampled; 0: none. */
 	unsigned off_cpu;
-	int64_t interval_ms; /* INT64_MAX: one profile, when it stops */
+	int64_t interval_ms; /* of a profile; INT64_MAX: until collector_stop() */
 	size_t memory;       /* bytes for samples that are not handed over */
-	const char *node;    /* label of all series */
+	const char *node;    /* value of the label `node` of all series */
 	const struct relabel_rules *rules;  /* may be NULL */
 	struct container_names *containers; /* may be NULL */
 	unsigned sample_labels;             /* a set of enum sample_labels */
-	/* Only this process and its later children are of interest; 0: all. */
+	/*
+	 * Take samples only of this process and of its descendants that are
+	 * forked after collector_start(); 0: of all processes.
+	 */
 	uint32_t pid;
-	/* All samples have these labels; NULL: each series has its own. */
+	/*
+	 * NULL: each series has labels of its own. Otherwise, all samples
+	 * belong to one series with these labels, and there are no heartbeats.
+	 */
 	struct labels *labels;
 	/*
 	 * A program and its arguments, ending with NULL, that calls
@@ -65,7 +75,10 @@ struct collector_options {
 	void *ctx;
 };
 
-/* Counters of samples by outcome, and of other events, since the start. */
+/*
+ * Counters of samples by outcome and of other events, since the start.
+ * `processes`, `files`, `series` and `table_entries` are present numbers.
+ */
 struct collector_stats {
 	int64_t sampling; /* 1: samples are taken; 0: not yet */
 	/*
@@ -74,21 +87,23 @@ struct collector_stats {
 	 */
 	struct err failure;
 	int64_t ends
-		[SAMPLE_ENDS]; /* samples by the reason why the stack ends */
-	int64_t dropped;       /* samples of processes dropped by rules */
-	int64_t ring_full;     /* samples lost: the ring buffer was full */
-	int64_t memory_full;   /* samples lost: the interval has too many */
-	int64_t groups_full;   /* samples lost: there are too many series */
-	int64_t off_cpu;       /* sampled waits that have ended */
+		[SAMPLE_ENDS]; /* CPU samples by the reason why the stack ends */
+	int64_t dropped;       /* CPU samples of processes that rules drop */
+	int64_t ring_full; /* not sent: the ring buffer, or the kernel's map of waits, was full */
+	int64_t memory_full; /* samples lost: no memory left, or too many threads wait */
+	int64_t groups_full; /* samples lost: there are too many series */
+	int64_t off_cpu;     /* sampled waits that have ended */
 	/*
-	 * CPU time in the intervals that have ended, in ns: counted by samples,
-	 * stored or not; counted by the kernel; and taken by a hypervisor.
+	 * CPU time in the intervals that were handed over, in ns. `sampled_ns`
+	 * is the time that the samples stand for, even if they were dropped or
+	 * lost, `busy_ns` the time by the kernel's own account, and `stolen_ns`
+	 * the time that a hypervisor took.
 	 */
 	int64_t sampled_ns;
 	int64_t busy_ns;
 	int64_t stolen_ns;
 	int64_t profiles;        /* handed over */
-	int64_t profiles_failed; /* given up: the sink refused them */
+	int64_t profiles_failed; /* refused by the sink, or given up at the end */
 	int64_t reports_lost;    /* of the kernel, about processes */
 	int64_t processes;
 	int64_t files;
@@ -101,8 +116,8 @@ struct collector_stats {
 	int64_t files_refused;        /* there are too many */
 	int64_t publications_refused; /* no room for the mappings */
 	/*
-	 * Costs of the program for CPU samples and of all maps, set at the end
-	 * if `measure` is set.
+	 * Costs of the BPF program for CPU samples, and memory of all BPF maps.
+	 * collector_stop() fills them in if the option `measure` is set.
 	 */
 	int64_t runs;
 	int64_t run_ns;
@@ -113,25 +128,27 @@ struct collector;
 
 /*
  * Start to collect. Samples are taken a moment later, once the files of the
- * running programs have been read; see collector_stats. ERR_UNSUPPORTED: the
- * kernel is too old or must not be sampled, or everprof was built without eBPF;
- * ERR_DENIED: a capability is missing; the message says which.
+ * running programs have been read; `sampling` and `failure` in the statistics
+ * say whether this has begun. ERR_UNSUPPORTED: the kernel cannot or must not be
+ * sampled, or this process is in a PID namespace of its own; ERR_DENIED: a
+ * capability is missing; the message says which. Other errors as sampler_open()
+ * and side_band_open().
  */
 NODISCARD int collector_start(const struct collector_options *o,
 			      struct collector **out, struct err *err);
 
 /*
- * Stop, hand the last profiles over, and free everything; NULL is a no-op. The
- * last statistics are stored in *out, unless it is NULL.
+ * Stop, hand the last profiles over, store the last statistics in *out, unless
+ * `out` is NULL, and free everything. If `c` is NULL, do nothing.
  */
 void collector_stop(struct collector *c, struct collector_stats *out);
 
-/* Read the statistics, which are at most about a second old. */
+/* Read the statistics, which the collector updates about once a second. */
 void collector_stats_of(struct collector *c, struct collector_stats *out);
 
 /*
- * Be the process that reads untrusted files for a collector: standard input is
- * the socket to it. Returns the status for exit().
+ * Run as the process that reads untrusted files for a collector. Standard input
+ * is the socket to the collector. Returns the status for exit().
  */
 int collector_help(void);
 

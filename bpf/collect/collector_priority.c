@@ -37,7 +37,10 @@ void collector_priority_update(struct collector_priority *p, uint64_t now_ms)
 	const struct sched_param lowest = { .sched_priority = 1 };
 	const struct sched_param normal = { 0 };
 
-	/* This clock costs a system call. */
+	/*
+	 * clock_thread_cpu_ns() costs a system call, so it is called only when
+	 * a measurement is due.
+	 */
 	if (now_ms - p->since_ms < MEASURE_MS ||
 	    !collector_priority_decide(p, now_ms, clock_thread_cpu_ns()))
 		return;

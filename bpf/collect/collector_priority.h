@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collector priority: real-time priority for the thread that reads reports. On
- * a busy machine, a thread with normal priority may wait for its turn for tens
- * of milliseconds; until then, the samples of programs that have just begun have
- * no callers. So that it cannot keep the machine from others, the thread has
- * this priority only while it needs little CPU time.
+ * Collector priority: real-time priority for the collector's thread, which
+ * reads the kernel's reports about processes (side_band.h). On a busy machine,
+ * a thread with normal priority may wait for its turn for tens of milliseconds.
+ * Until the collector's thread has read the reports about a new program, it
+ * does not know the mappings of the program, so the samples of the program have
+ * no callers. The thread has real-time priority only while it needs little CPU
+ * time, so that it cannot keep the CPUs from other threads.
  *
- * Threads: it is used by the thread that it is about.
+ * Threads: used by the thread whose priority it sets.
  * Units: as in the names.
  * Errors: without the capability CAP_SYS_NICE, the priority remains normal.
  */
@@ -19,8 +21,8 @@
 /* All zeros: the thread has normal priority, and nothing was measured. */
 struct collector_priority {
 	bool real_time;
-	uint64_t since_ms; /* when the measured time began */
-	int64_t cpu_ns;    /* what the thread had used then */
+	uint64_t since_ms; /* when the present measurement began */
+	int64_t cpu_ns;    /* CPU time that the thread had used then */
 };
 
 /*
@@ -31,7 +33,10 @@ struct collector_priority {
 bool collector_priority_decide(struct collector_priority *p, uint64_t now_ms,
 			       int64_t cpu_ns);
 
-/* Measure the calling thread, and set its priority, a few times a second. */
+/*
+ * Measure the CPU time of the calling thread, and set its priority. A call less
+ * than 200 ms after the last measurement does nothing.
+ */
 void collector_priority_update(struct collector_priority *p, uint64_t now_ms);
 
 #endif

@@ -26,16 +26,21 @@
 #include "bpf/process/process_groups.h"
 #include "bpf/process/process_table.h"
 
-/* When the log said that something found no room. */
+/*
+ * The last warning in the log that something, such as unwind tables, found no
+ * room.
+ */
 struct collector_warning {
-	uint64_t at; /* 0: never */
-	int64_t of;  /* how many had found none then */
+	uint64_t at; /* when it was logged, in monotonic ms; 0: never */
+	int64_t of;  /* number of refusals up to then */
 };
 
-/* Counters of the kernel, since the start. */
+/*
+ * Values of the kernel's counters. Only the difference of two values is used.
+ */
 struct kernel_account {
-	int64_t ignored; /* CPU samples of processes without interest */
-	int64_t lost[WINDOW_KINDS]; /* samples for which the ring had no room */
+	int64_t ignored; /* CPU samples not taken: rules drop the process */
+	int64_t lost[WINDOW_KINDS]; /* records that could not be sent */
 	struct cpu_times times;
 };
 
@@ -43,9 +48,11 @@ struct collector {
 	struct collector_options o;
 	pthread_t thread;
 	struct collector_priority priority;
-	unsigned steps; /* samples and reports up to now; see MEASURE_STEPS */
-	int stop_fd;    /* eventfd: readable when the collector is to stop */
-	VEC(struct pollfd) waits; /* what it polls; `stop_fd` comes first */
+	unsigned
+		steps; /* number of samples and reports read; see MEASURE_STEPS */
+	int stop_fd;   /* eventfd: readable when the collector is to stop */
+	VEC(struct pollfd)
+	waits; /* descriptors to be polled; `stop_fd` comes first */
 	struct sampler *sampler;
 	struct side_band *side_band;
 	struct elf_queue *queue;
@@ -61,45 +68,47 @@ struct collector {
 	struct waiting_threads waiting;
 	/*
 	 * `window` has the samples from window_at (in monotonic ns) on.
-	 * `closing` is the window before it, until all its samples are there;
-	 * NULL: it was handed over.
+	 * `closing` is the previous window, while samples from its time may be
+	 * missing; NULL: there is no such window, or it was handed over.
 	 */
 	struct sample_window *window;
 	struct sample_window *closing;
 	int64_t window_at;
-	/* The kernel's counters at the begin of the window. */
+	/* The kernel's counters when `window` began. */
 	struct kernel_account kernel_account;
 	bool ended;        /* no further samples are taken … */
 	uint64_t ended_ns; /* … since this monotonic time */
-	uint64_t counts[SAMPLER_COUNTERS]; /* of the kernel, when last asked */
-	uint64_t now;                      /* of this turn, in monotonic ms */
+	uint64_t counts
+		[SAMPLER_COUNTERS]; /* the kernel's counters, as last read */
+	uint64_t now;               /* of this turn, in monotonic ms */
 	/*
-	 * Files that were read, or whose tables are gone. Their processes were
-	 * not published again yet.
+	 * Files that were read, or whose unwind tables were evicted. The
+	 * processes that have mapped them are still to be published again.
 	 */
 	struct file_numbers learned;
 	uint64_t learned_at;
-	bool rescan;           /* reports were lost */
+	bool rescan; /* reports were lost, so processes must be read again */
 	uint64_t rescan_after; /* when all processes may be read again */
 	bool settled;          /* no file and no process waits to be read */
 	/*
-	 * Monotonic time in ns up to which samples were taken: what happened
-	 * later is not known yet.
+	 * Monotonic time in ns up to which the kernel's samples were read and
+	 * processed: what happened later is not known yet.
 	 */
 	uint64_t seen_ns;
 	uint64_t counted_at; /* when `shown` was updated */
-	bool is_quiet;       /* nothing has happened for a turn */
+	bool is_quiet;       /* the last wait ended without an event */
 	struct collector_warning warned_of_tables;
 	struct collector_warning warned_of_files;
 	uint64_t settle_until; /* when sampling begins at the latest */
 	/* sampling failed to begin; retry after this time */
 	uint64_t start_after;
-	VEC(struct window_frame) frames; /* of the sample that is taken */
-	struct labels *node;  /* of all profiles; NULL: no heartbeats */
-	int64_t seen_dropped; /* samples of processes that rules dropped */
+	VEC(struct window_frame) frames; /* of the sample that is being added */
+	struct labels *node; /* labels of all profiles; NULL: no heartbeats */
+	int64_t seen_dropped; /* CPU samples dropped by rules here, not in the kernel */
 	struct collector_stats stats;
 	struct mutex mu;
-	struct collector_stats shown; /* guarded by mu */
+	struct collector_stats
+		shown; /* copy of `stats` for other threads, guarded by mu */
 };
 
 #endif

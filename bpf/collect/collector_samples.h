@@ -15,24 +15,33 @@ struct collector;
 struct sample_record;
 
 /*
- * Take a sample: add it to a window, hold it, or count it as lost; ignore it if
- * its process is not of interest. The process table must have what was mapped
- * when the sample was taken.
+ * Take a record of the kernel. A sample is added to a window, held
+ * (held_samples.h), or counted as lost or dropped. A record that says that a
+ * thread begins to wait is kept until the thread runs again
+ * (waiting_threads.h). If the option `pid` excludes the process, the record is
+ * ignored. The process table must have what was mapped when the record was
+ * made.
  */
 void collector_take(struct collector *c, const struct sample_record *r);
 
-/* Take over the result of a scan of a process, of any kind but SCAN_JIT. */
+/*
+ * Take over what a scan of the kind SCAN_FACTS or SCAN_MAPS has read about a
+ * process.
+ */
 void collector_learn(struct collector *c, const struct scan_result *r);
 
 /*
- * Take the held samples whose facts have been read, and those that have waited
- * long enough.
+ * Add to their windows the held samples whose processes are not being read any
+ * more, and those that have waited long enough at the time `now` (in monotonic
+ * ms).
  */
 void collector_take_held(struct collector *c, uint64_t now);
 
 /*
- * Add the time for which threads have waited up to a time to the window of that
- * time. What they wait from then on belongs to the next window.
+ * For each thread that waits, add the part of the wait up to `until` (in
+ * monotonic ns) that no window has yet. It goes to the window that has the time
+ * just before `until`; the rest of the wait belongs to the next window. Forget
+ * threads that do not exist any more.
  */
 void collector_add_waits(struct collector *c, uint64_t until);
 

@@ -22,7 +22,10 @@ void collector_window_count(struct collector *c)
 		memcpy(c->counts, counts, sizeof(counts));
 }
 
-/* Visitor of waiting threads. */
+/*
+ * Visitor of waiting threads: whether the process of the thread is known. If
+ * not, the record is forgotten.
+ */
 static bool collector_has_process(void *ctx, struct sample_record *r)
 {
 	struct collector *c = ctx;
@@ -30,7 +33,7 @@ static bool collector_has_process(void *ctx, struct sample_record *r)
 	return process_table_find(&c->processes, r->header.pid);
 }
 
-/* Forget files that neither a process has nor the window refers to. */
+/* Forget files that no process has and to which c->window does not refer. */
 static void collector_sweep_files(struct collector *c)
 {
 	VEC(uint32_t) numbers = { 0 };
@@ -41,7 +44,10 @@ static void collector_sweep_files(struct collector *c)
 	vec_fini(&numbers);
 }
 
-/* Forget processes, files and groups that are not there any more. */
+/*
+ * Forget files and groups that no process has any more, and waiting threads
+ * whose processes are not known any more.
+ */
 static void collector_sweep(struct collector *c)
 {
 	collector_sweep_files(c);
@@ -76,7 +82,7 @@ static struct kernel_account collector_account(struct collector *c)
 }
 
 /*
- * Begin a window at a time of the monotonic clock that has just passed. `then`
+ * Begin a window at `at_ns`, a time of the monotonic clock close to now. `then`
  * has the kernel's counters of that time.
  */
 static void collector_open_window(struct collector *c, int64_t at_ns,
@@ -93,7 +99,7 @@ void collector_window_begin(struct collector *c)
 {
 	const struct kernel_account now = collector_account(c);
 
-	/* No samples were taken before. */
+	/* No samples were taken before, so these windows have none. */
 	sample_window_free(c->closing);
 	c->closing = NULL;
 	sample_window_free(c->window);
@@ -121,9 +127,10 @@ static void collector_compare(struct collector *c,
 }
 
 /*
- * End the window at a time of the monotonic clock. `now` is what the kernel had
- * counted then. The duration is measured by the monotonic clock, in whole
- * milliseconds, which take 4 bytes less in each profile than nanoseconds do.
+ * End c->window at `at_ns`, a time of the monotonic clock. `now` has the
+ * kernel's counters of that time. The duration is measured by the monotonic
+ * clock, in whole milliseconds, which take 4 bytes less in each profile than
+ * nanoseconds do.
  */
 static void collector_end_window(struct collector *c, int64_t at_ns,
 				 const struct kernel_account *now)
@@ -148,7 +155,7 @@ static void collector_end_window(struct collector *c, int64_t at_ns,
 		 */
 		a->lost[kind] += lost > 0 ? lost : 0;
 	}
-	/* After the last one, there are no samples. */
+	/* After the last window, no samples are taken. */
 	a->is_sampled = c->stats.sampling && !c->ended;
 }
 
@@ -167,10 +174,10 @@ struct sample_window *collector_window_of(struct collector *c, uint64_t time)
 }
 
 /*
- * Begin the next window at `at_ns`; no sample after that time was taken yet.
- * The window before is handed over when it also has the other samples from
- * before that time. The kernel's counters are read now, which may be a little
- * later than `at_ns`.
+ * Begin the next window at `at_ns`. No sample from after that time may have
+ * been added yet. The previous window becomes c->closing, and is handed over
+ * when it has all samples from before `at_ns`. The kernel's counters are read
+ * now, which may be a little later than `at_ns`.
  */
 static void collector_next_window(struct collector *c, int64_t at_ns)
 {
@@ -181,7 +188,7 @@ static void collector_next_window(struct collector *c, int64_t at_ns)
 	collector_open_window(c, at_ns, &now);
 }
 
-/* Hand the window over that has ended. */
+/* Hand over c->closing, the window that has ended. */
 static void collector_give_closing(struct collector *c)
 {
 	uint64_t end = (uint64_t)c->window_at;

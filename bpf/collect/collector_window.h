@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The windows of the collector: when one ends and the next begins, and when all
- * samples of one are there, so that it can be handed over (docs/decisions.md, 214).
+ * The windows of the collector, each with the samples of one interval
+ * (sample_window.h): when a window ends and the next one begins, and when a
+ * window has all its samples and can be handed over (docs/decisions.md, 214).
  *
  * Ownership: the collector owns its windows, until the writer gets them.
  * Threads: the collector's own thread.
@@ -16,7 +17,10 @@
 struct collector;
 struct sample_window;
 
-/* Ask the kernel for its counters. */
+/*
+ * Read the counters of the BPF program into c->counts. After an error, the old
+ * values stay.
+ */
 void collector_window_count(struct collector *c);
 
 /*
@@ -25,16 +29,21 @@ void collector_window_count(struct collector *c);
  */
 void collector_window_begin(struct collector *c);
 
-/* End the window when it is time, and hand it over when it is complete. */
+/*
+ * If the previous window is complete and the writer has room, hand that window
+ * over. Then, if the present window has lasted for an interval and no previous
+ * window is left, begin the next one.
+ */
 void collector_window_turn(struct collector *c);
 
-/* Return the window to which a sample of a time belongs. */
+/* Return the window to which a sample taken at `time` belongs. */
 struct sample_window *collector_window_of(struct collector *c, uint64_t time);
 
 /*
- * Hand the oldest window over at once, although samples of its time may be
- * missing, which then belong to the next one. False: the writer has no room, or
- * only the last window is left.
+ * Hand the oldest window over at once, to free its memory. If this window still
+ * goes on, end it first and begin the next one. Samples from its time that come
+ * later are added to the next window. False: the writer has no room, or the
+ * collector is stopping and only its last window is left.
  */
 bool collector_window_make_room(struct collector *c);
 

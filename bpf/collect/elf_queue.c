@@ -18,13 +18,14 @@ struct elf_queue {
 	struct reading_thread t;
 	struct elf_helpers helpers;
 	/*
-	 * Guarded by t.mu. In the state ASKED, the thread uses the members
-	 * below without the lock.
+	 * `state` and the members below it are guarded by t.mu. In the state
+	 * ELF_QUEUE_ASKED, the thread uses those below `state` without the
+	 * lock.
 	 */
 	enum elf_queue_state state;
 	uint32_t pid;
 	uint32_t uid;
-	uint32_t user; /* to whose share the file counts */
+	uint32_t user; /* for whom the helpers count the file */
 	char *path;
 	struct file_identity identity;
 	struct file_state known;
@@ -69,7 +70,8 @@ static void *elf_queue_run(void *queue)
 		q->state = ELF_QUEUE_DONE;
 		/*
 		 * Write under the lock: otherwise, the result could be taken
-		 * first, and the descriptor would stay readable for ever.
+		 * first, and the descriptor would then be readable without a
+		 * result, until the next result is taken.
 		 */
 		eventfd_write(q->t.fd, 1);
 		mutex_unlock(&q->t.mu);
@@ -88,7 +90,7 @@ struct elf_queue *elf_queue_open(char *const *helper_argv,
 	return q;
 }
 
-/* Free the question. */
+/* Free the path and the identity of the file that was asked for. */
 static void elf_queue_forget(struct elf_queue *q)
 {
 	mem_free(q->path);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ELF queue: a thread that reads the facts of files, so that the collector does
- * not wait for a disk or for a large unwind table. It reads one file at a time.
+ * ELF queue: a thread that reads the facts about files (elf_facts.h), so that
+ * the collector waits neither for a disk nor until a large unwind table is
+ * made. The thread reads one file at a time.
  *
- * Ownership: a queue owns its thread and its file helper, until
+ * Ownership: a queue owns its thread and its two helpers, until
  * elf_queue_close().
  * Threads: one thread submits and takes; the queue's own thread reads.
  */
@@ -17,31 +18,40 @@ struct elf_queue;
 
 /* The result of reading one file. */
 struct elf_result {
-	uint32_t number;      /* of the file */
+	uint32_t number;      /* of the file in the file table */
 	bool good;            /* false: it cannot be read, or is no ELF file */
 	struct elf_read read; /* its facts borrow `answer` */
 	struct buf answer;
 };
 
 /*
- * Start the thread. The arguments are the commands of its two helpers, as for
- * file_helper_new().
+ * Start the thread. `helper_argv` is the command of the helper with
+ * elf_operations, and `process_argv` of the helper that calls
+ * process_reader_serve(), both as for file_helper_new().
  */
 struct elf_queue *elf_queue_open(char *const *helper_argv,
 				 char *const *process_argv);
 
-/* End the thread; a file that is being read is waited for. NULL is a no-op. */
+/*
+ * Wait until the file that is being read is finished, end the thread, and free
+ * the queue. NULL is a no-op.
+ */
 void elf_queue_close(struct elf_queue *q);
 
 /* Return a descriptor that is readable while there is a result. */
 int elf_queue_fd(const struct elf_queue *q);
 
-/* Whether a file can be submitted: the last result was taken. */
+/*
+ * Whether a file can be submitted: no file is being read, and the last result
+ * was taken.
+ */
 bool elf_queue_is_idle(struct elf_queue *q);
 
 /*
- * Let the thread read a file, whose path and identity are copied. The file
- * counts to the share of `user`.
+ * Let the thread read the file `f`, whose path and identity are copied. The
+ * queue must be idle. `number` is the number of the file in the file table.
+ * `user` is the user for whom the helpers count the file
+ * (file_helper_set_user()).
  */
 void elf_queue_submit(struct elf_queue *q, uint32_t number,
 		      const struct mapped_file *f, uint32_t user);

@@ -76,8 +76,9 @@ struct window_opener {
 };
 
 /*
- * Open the file of a window (`path` is NULL), or another file that its process
- * sees.
+ * For name_file.open: open the file of the window if `path` is NULL, otherwise
+ * the file at `path` as the process sees it that has mapped the file of the
+ * window.
  */
 static int window_file_open(const void *opener, const char *path)
 {
@@ -96,7 +97,10 @@ static int window_file_open(const void *opener, const char *path)
 					       .uid = f->uid,
 					       .path = f->path,
 					       .identity = f->identity });
-	/* Another process may have the number by now. */
+	/*
+	 * Another process may have the PID by now. Open the file only if the
+	 * process with the PID has the user that the window's file had.
+	 */
 	process_user_read(&user, f->pid);
 	fd = user.uid == f->uid ? process_reader_open(o->processes, f->pid,
 						      path, &user, &any) :
@@ -106,8 +110,8 @@ static int window_file_open(const void *opener, const char *path)
 }
 
 /*
- * Set the user whose share of the helpers pays for the files that are read from
- * now on.
+ * Set the user for whom both helpers count the files that are read from now on
+ * (file_helper_set_user()).
  */
 static void frame_names_set_user(struct frame_names *n, uint32_t user)
 {
@@ -115,7 +119,7 @@ static void frame_names_set_user(struct frame_names *n, uint32_t user)
 	file_helper_set_user(n->processes, user);
 }
 
-/* Ask for the names of some frames of a file, within the budget. */
+/* Ask for the names of the frames `u` of a file, within the budget. */
 static void frame_names_ask(struct frame_names *n, const struct name_file *file,
 			    uint32_t uid, const struct unnamed_frames *u,
 			    struct arena *arena, struct bytes *out)
@@ -197,8 +201,10 @@ static int frame_names_ask_map(struct frame_names *n,
 }
 
 /*
- * Look up the names of the frames of a process. If its facts were not read
- * before its window ended, read them now.
+ * Look up the names of the frames of process `number` of the window in its perf
+ * map. If the facts about the process came too late for the window, read them
+ * now. ERR_NOTFOUND: the process has ended before they were read, or there is
+ * no map.
  */
 static int frame_names_ask_process(struct frame_names *n, uint32_t number,
 				   const struct sample_window *w,
@@ -217,7 +223,10 @@ static int frame_names_ask_process(struct frame_names *n, uint32_t number,
 	return rc;
 }
 
-/* To whose share a process counts; PROCESS_UID_GONE: nothing is known of it. */
+/*
+ * Return the user to whose share a process counts (user_ranges_share());
+ * PROCESS_UID_GONE: the user is not known.
+ */
 static uint32_t frame_names_user(const struct frame_names *n,
 				 const struct jit_process *j)
 {
@@ -229,8 +238,9 @@ static uint32_t frame_names_user(const struct frame_names *n,
 }
 
 /*
- * Find the names of code that one process has compiled, within the budget. To
- * look for its map takes time, too, also if there is none.
+ * Find the names of code that one process has compiled, within the budget. The
+ * time for opening the perf map is charged to the budget even if there is no
+ * map.
  */
 static void frame_names_of_process(struct frame_names *n, uint32_t number,
 				   const struct sample_window *w,
@@ -253,7 +263,10 @@ static void frame_names_of_process(struct frame_names *n, uint32_t number,
 			  rc == ERR_TIMEOUT || rc == ERR_CORRUPT);
 }
 
-/* Name a frame of the kernel, or say why a stack ends. */
+/*
+ * Make *out the answer for a frame with one function, `name`: a function of the
+ * kernel, or the reason why a stack ends.
+ */
 static void frame_name_here(struct arena *arena, const char *name,
 			    struct bytes *out)
 {
@@ -268,8 +281,8 @@ static void frame_name_here(struct arena *arena, const char *name,
 }
 
 /*
- * The outermost frame that is shown for a stack that does not reach the
- * thread's start.
+ * The name of the outermost frame of a stack that does not reach the thread's
+ * start, by the reason why the stack ends.
  */
 static const char *const end_names[SAMPLE_ENDS] = {
 	[SAMPLE_TRUNCATED] = "[truncated]",
@@ -281,7 +294,7 @@ static const char *const end_names[SAMPLE_ENDS] = {
 	[SAMPLE_STARTING] = "[starting]",
 };
 
-/* Name the frames that need no file. */
+/* Name the frames of the kernel, and those that say why a stack ends. */
 static void frame_names_of_kernel(const struct frame_names *n,
 				  const struct sample_window *w,
 				  struct arena *arena, struct bytes *out)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frame names: the functions of the frames of a window.
+ * Frame names: find the names of the functions at the frames of a window.
  *
- * Ownership: names own their finder and the kernel's symbols.
+ * Ownership: a struct frame_names owns its finder, its helper `processes` and
+ * the kernel's symbols.
  * Threads: one thread at a time.
  */
 #ifndef BPF_COLLECT_FRAME_NAMES_H
@@ -15,7 +16,10 @@
 #include "symbols/names/name_finder.h"
 
 enum {
-	/* The cache has at most twice this size, in bytes. */
+	/*
+	 * Largest size of each half of the cache of names (name_cache.h), in
+	 * bytes.
+	 */
 	FRAME_NAMES_CACHE_MAX = 3 << 20,
 	/* Timeout of the helper for the names of one file. */
 	FRAME_NAMES_TIMEOUT_MS = 20000,
@@ -29,19 +33,19 @@ struct frame_names {
 	struct file_helper *processes;
 };
 
-/* Borrowed. */
+/* What the members point to is borrowed, until frame_names_fini(). */
 struct frame_names_options {
 	char *const *helper_argv;  /* as for file_helper_new() */
-	char *const *process_argv; /* of process_reader_serve() */
+	char *const *process_argv; /* the same, for process_reader_serve() */
 	const char *debug_dir;
 	const struct user_ranges *ranges; /* may be NULL */
-	int64_t window_ms; /* for the names of a window; 0: no bound */
+	int64_t window_ms; /* time for the names of a window; 0: no limit */
 };
 
 /*
- * Begin with an empty cache of names. Without permission to read the kernel's
- * symbols, frames of the kernel have no names; *err then says why, and is
- * otherwise empty.
+ * Begin with an empty cache of names. If the kernel's symbols cannot be read,
+ * frames of the kernel have no names, and *err says why. Otherwise, err->code
+ * is 0.
  */
 void frame_names_init(struct frame_names *n,
 		      const struct frame_names_options *o, struct err *err);
@@ -50,16 +54,18 @@ void frame_names_init(struct frame_names *n,
 void frame_names_fini(struct frame_names *n);
 
 /*
- * Find the names of all frames of a window. Element i of `out` becomes the
- * answer (symbols/names/name_answer.h) for frame i; it is empty if the frame has no
- * name. Answers live as long as the arena.
+ * Find the names of the frames of a window, as far as the budget of time allows
+ * (name_budget.h). Element i of `out` becomes the answer
+ * (symbols/names/name_answer.h) for frame i. An element is empty if no name was
+ * found. Answers live as long as the arena.
  */
 void frame_names_find(struct frame_names *n, const struct sample_window *w,
 		      struct arena *arena, struct bytes *out);
 
 /*
- * Convert a position in a file of the window to the address in the ELF file.
- * False: the address is not known.
+ * Convert `position`, an offset in a file of a window, to the virtual address
+ * that the ELF file gives to it. False: no known segment of the file has the
+ * position.
  */
 NODISCARD bool window_file_address(const struct window_file *f,
 				   uint64_t position, uint64_t *out);

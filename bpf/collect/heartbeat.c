@@ -19,8 +19,8 @@ struct heartbeat_samples {
 };
 
 /*
- * Count the samples of a kind. Samples of a profile that was not stored are lost.
- * A wait that was lost stands for as many as one that was kept.
+ * Count the samples of a kind. Samples of a profile that was not stored are
+ * lost. A lost sample of a wait stands for `period` waits, as a kept one does.
  */
 static struct heartbeat_samples heartbeat_count(const struct sample_window *w,
 						enum window_kind kind,
@@ -82,9 +82,9 @@ static void heartbeat_add(struct pprof *p, const char *state,
 }
 
 /*
- * Fill in a heartbeat of CPU time. All heartbeats of a machine have the same
- * samples, even those with zeros, because equal shapes take the least room in
- * blocks.
+ * Fill in a heartbeat of CPU time. All heartbeats have a sample for each state,
+ * even if its values are zero, because profiles of equal shape take the least
+ * room in blocks.
  */
 static void heartbeat_add_cpu(struct pprof *p,
 			      const struct heartbeat_samples *s,

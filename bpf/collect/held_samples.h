@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Held samples: samples that wait while facts about their processes are being
- * read that decide about their series or stacks. They are taken when the facts
- * are known, or without them after a moment.
+ * read. The facts decide to which series a sample belongs, and to which files
+ * the addresses of its stack belong. A sample is taken when the facts are
+ * known, or without them after HELD_SAMPLES_MS.
  *
  * Ownership: the list owns copies of the samples.
  * Threads: one thread at a time.
@@ -21,7 +22,7 @@ enum {
 	HELD_SAMPLES_USER_MAX = HELD_SAMPLES_MAX / 4,
 	/* … and of one process. */
 	HELD_SAMPLES_PROCESS_MAX = 16,
-	/* How long a sample waits. */
+	/* The longest time for which a sample waits. */
 	HELD_SAMPLES_MS = 1000,
 };
 
@@ -29,8 +30,8 @@ enum {
 struct held_sample {
 	struct sample_record *record;
 	uint32_t pid;
-	uint32_t uid;           /* the user of the process */
-	struct window_input in; /* without the frames */
+	uint32_t uid;           /* to whose share the process counts */
+	struct window_input in; /* `time`, `kind`, `samples` and `value` only */
 	uint64_t until;
 };
 
@@ -40,23 +41,28 @@ struct held_samples {
 };
 
 /*
- * Copy a sample of a process of a user into the list. False: there are too many,
- * or too many of the user or of the process.
+ * Copy the sample `r` into the list. `uid` is the user to whose share its
+ * process counts. False: the list has too many samples in all, of this user, or
+ * of this process.
  */
 bool held_samples_add(struct held_samples *h, const struct sample_record *r,
 		      uint32_t uid, const struct window_input *in,
 		      uint64_t now);
 
 /*
- * From index *at on, remove the first sample that has waited long enough, or
- * for whose process waits() returns false. The caller frees its record. Set *at
- * to where the next search begins. False: there is none.
+ * Search from index *at on for the first sample that has waited long enough, or
+ * for whose process waits() returns false. Move this sample from the list to
+ * *out; the caller frees its record. Set *at to the index where the next search
+ * begins. False: there is no such sample.
  */
 bool held_samples_take(struct held_samples *h, size_t *at,
 		       bool (*waits)(void *ctx, uint32_t pid), void *ctx,
 		       uint64_t now, struct held_sample *out);
 
-/* Whether a sample from before a time waits. */
+/*
+ * Whether the list has a sample that was taken before `time` (in monotonic ns,
+ * as in struct window_input).
+ */
 bool held_samples_before(const struct held_samples *h, uint64_t time);
 
 /* Free everything. */

@@ -27,8 +27,9 @@ static uint64_t jit_process_start(uint32_t pid)
 
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
 	/*
-	 * The name may contain blanks and parentheses; no parenthesis follows
-	 * it.
+	 * The name is in parentheses, and may contain blanks and parentheses
+	 * itself. The fields after it have none, so the last parenthesis ends
+	 * the name.
 	 */
 	if (!file_slurp(path, &text, NULL)) {
 		at = strrchr(buf_cstr(&text), ')');
@@ -53,7 +54,7 @@ static uint64_t jit_ticks_at(uint64_t mono_ns)
 	       (uint64_t)(second / sysconf(_SC_CLK_TCK));
 }
 
-/* The number that a process has in its own PID namespace. */
+/* Return the PID that a process has in its own PID namespace. */
 static uint32_t jit_process_own_number(uint32_t pid)
 {
 	struct buf text = { .max = 8192 };
@@ -96,7 +97,7 @@ bool jit_process_is(const struct jit_process *j, const struct jit_process *read)
 	       read->start <= jit_ticks_at(j->sampled_ns);
 }
 
-/* Whether another process has the number of one that was read. */
+/* Whether another process has the PID of `j` by now. */
 static bool jit_process_is_replaced(const struct jit_process *j)
 {
 	uint64_t now = jit_process_start(j->pid);
@@ -129,8 +130,9 @@ int jit_process_open(const struct jit_process *j, struct file_helper *processes)
 		return -1;
 	fd = jit_process_open_below(j, j->pid, processes);
 	/*
-	 * In another PID namespace, its number is that of some other process
-	 * below everprof's root.
+	 * The name of the map contains the PID in the process' own namespace.
+	 * If this PID differs from the PID in everprof's namespace, a map with
+	 * this name below everprof's root belongs to another process.
 	 */
 	if (fd >= 0 || j->own != j->pid)
 		return fd;

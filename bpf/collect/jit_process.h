@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JIT process: a process with code that it has compiled itself, and the perf map
- * (/tmp/perf-PID.map) in which it writes the names of that code. Only a map that
- * belongs to the user of the process is read, as perf does: another user could
- * name the code otherwise.
+ * JIT process: a process with code that it has compiled itself, and the perf
+ * map (/tmp/perf-PID.map) in which it writes the names of that code. Only a map
+ * that belongs to the user of the process is read, as perf does, because
+ * another user could put a map with wrong names there.
  *
  * Ownership: jit_process_fini() closes the map.
  * Threads: one thread at a time.
@@ -24,30 +24,32 @@ struct jit_process {
 	bool is_read; /* false: only the members above are known */
 	/* When it began, in clock ticks since the boot; 0: it has ended. */
 	uint64_t start;
-	uint32_t own; /* its number in its own PID namespace */
+	uint32_t own; /* its PID in its own PID namespace */
 	struct process_user user;
 	int map; /* the open perf map, or -1 */
 };
 
 /*
- * Whether what was read of a process (`read`) is about the one that was sampled
- * (`j`), and not about another one that has its number since.
+ * Whether the facts in `read` are about the process that was sampled (`j`), and
+ * not about another process that has got the same PID since.
  */
 bool jit_process_is(const struct jit_process *j,
 		    const struct jit_process *read);
 
 /*
- * Read the facts about a process while it is alive, and open its map, if it is
- * there already: the process may end before names are needed. `processes` is a
- * helper of process_reader_serve().
+ * Read the facts about the process `pid`, and open its perf map, if the map is
+ * there already. This is done while the process is alive, because it may end
+ * before names are needed. `processes` is a helper that runs
+ * process_reader_serve().
  */
 void jit_process_read(struct jit_process *j, uint32_t pid,
 		      struct file_helper *processes);
 
 /*
- * Return a descriptor of the map, which the caller closes, or -1. A map that
- * was not there before is opened now, unless another process has the number.
- * The map file remains when the process has ended.
+ * Return a descriptor of the perf map, which the caller closes, or -1. A map
+ * that is not open yet is opened now, unless another process has the PID by
+ * now. When the process has ended, its map file remains, and can be opened if
+ * everprof sees it at the same path.
  */
 int jit_process_open(const struct jit_process *j,
 		     struct file_helper *processes);

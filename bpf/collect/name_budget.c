@@ -15,7 +15,7 @@ void name_budget_begin(struct name_budget *b, int64_t now)
 	b->end = b->window_ms ? now + b->window_ms * MS : 0;
 }
 
-/* The entry of a slow file, or NULL. */
+/* Return the entry of a file that took too long before, or NULL. */
 static const struct slow_file *name_budget_slow(const struct name_budget *b,
 						uint64_t file)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Name budget: limits the time that the names of a window, of a user's files
- * and of one file may take. Files of strangers can be made to take as long as
- * the reader allows, so a window, a user and a file each have a bound, and a
- * file that took too long is left alone for a while. Names that are missing for
- * this reason are asked for again in the next window; no profile waits for
- * them.
+ * Name budget: limits the time for finding the names of a window, and in this
+ * time the share of each user. Strangers can make files that take as long to
+ * read as the reader allows. So a user other than root may take half of the
+ * time of a window, and a file that took too long is left alone for a while. A
+ * perf map counts as a file. Names that are missing for this reason are looked
+ * for again in the next window; no profile waits for them.
  *
  * Threads: one thread at a time.
  * Units: nanoseconds of the monotonic clock, unless a name says otherwise.
@@ -25,14 +25,15 @@ enum {
 struct slow_file {
 	uint64_t key;
 	int64_t until;     /* when it may be read again */
-	unsigned failures; /* in a row */
+	unsigned failures; /* number of them; a success does not reset it */
 };
 
 struct name_budget {
-	int64_t window_ms; /* for all names of a window; 0: no bound */
-	int64_t end;       /* of this window; 0: none */
+	int64_t window_ms; /* time for all names of a window; 0: no limit */
+	int64_t end;       /* deadline of this window; 0: none */
 	struct slow_file files[NAME_BUDGET_FILES];
-	unsigned next_file; /* the entry that is replaced next */
+	unsigned
+		next_file; /* the entry to replace next, modulo NAME_BUDGET_FILES */
 	struct {
 		uint32_t uid;
 		int64_t spent;
@@ -44,15 +45,17 @@ struct name_budget {
 void name_budget_begin(struct name_budget *b, int64_t now);
 
 /*
- * Return the time at which reading a file of a user has to end. 0: there is no
- * bound. A time that is not after `now`: the file must not be read now.
+ * Return the deadline for reading the file with the key `file` for the user
+ * `uid`; 0: there is none. If the deadline is not after `now`, the file must
+ * not be read now.
  */
 int64_t name_budget_end(const struct name_budget *b, uint64_t file,
 			uint32_t uid, int64_t now);
 
 /*
- * Note how long reading a file took. `late`: reading failed or did not end in
- * time. Unless the file had little time, it is then left alone, each time for
+ * Note that reading a file began at `began` and ended at `now`. `late`: it did
+ * not end in time, or the helper crashed. If reading was late and took at least
+ * a quarter of the time of a window, the file is left alone, each time for
  * longer.
  */
 void name_budget_spend(struct name_budget *b, uint64_t file, uint32_t uid,

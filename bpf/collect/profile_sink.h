@@ -10,9 +10,11 @@
 #include "model/labels.h"
 
 /*
- * Take an uncompressed profile.proto. `ms` is when its interval began, since
- * the epoch. Returns 0; ERR_AGAIN: the profile is offered again later; or
- * another error: the profile is lost, and counted.
+ * Take an uncompressed profile.proto. The labels and the profile are borrowed.
+ * `ms` is the time when the interval of the profile began, in ms since the
+ * epoch. Return 0 or an error. After ERR_AGAIN, the profile is offered again,
+ * but only for a limited time. After another error, the profile is lost, and
+ * counted.
  */
 typedef int profile_sink(void *ctx, struct labels *labels, int64_t ms,
 			 struct bytes profile, struct err *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Profile writer: a thread that finds the names of windows, makes profiles of
- * them, and hands them over. Names come from disks and may take seconds; the
- * collector does not wait for them.
+ * Profile writer: a thread that finds the names of the functions in a window,
+ * makes profiles of the window, and hands the profiles to the sink. Names come
+ * from disks and may take seconds; the collector does not wait for them.
  *
  * Ownership: a writer owns the windows that it was given.
  * Threads: one thread gives windows; the writer's own thread calls the sink.
@@ -21,10 +21,10 @@ struct profile_writer_options {
 	unsigned hz;
 	unsigned off_cpu;          /* one in this many waits is sampled */
 	char *const *helper_argv;  /* as for file_helper_new() */
-	char *const *process_argv; /* of process_reader_serve() */
-	const char *debug_dir;     /* as in struct frame_names */
+	char *const *process_argv; /* the same, for process_reader_serve() */
+	const char *debug_dir;     /* as in struct collector_options */
 	const struct user_ranges *ranges; /* may be NULL */
-	int64_t names_ms;      /* for the names of a window; 0: no bound */
+	int64_t names_ms;      /* time for the names of a window; 0: no limit */
 	const struct log *log; /* may be NULL */
 	/*
 	 * Labels of the machine, from which those of heartbeats are made; NULL:
@@ -40,14 +40,15 @@ struct profile_writer *
 profile_writer_open(const struct profile_writer_options *o);
 
 /*
- * Make no further attempts to store what the sink refuses: the writer is about
- * to be stopped, and waiting windows must not delay that.
+ * When the sink next refuses a profile with ERR_AGAIN, offer neither this
+ * profile nor further ones: the writer is about to be stopped, and windows that
+ * wait must not delay that.
  */
 void profile_writer_hurry(struct profile_writer *w);
 
 /*
- * Write all windows, as long as the sink takes them, and end the thread. A
- * second call is a no-op.
+ * Write the profiles of all windows, as long as the sink takes them, and end
+ * the thread. A second call is a no-op.
  */
 void profile_writer_stop(struct profile_writer *w);
 
@@ -57,11 +58,14 @@ void profile_writer_close(struct profile_writer *w);
 /* Whether the writer has room for another window. */
 bool profile_writer_has_room(struct profile_writer *w);
 
-/* Give a window to the writer. */
+/* Give a window to the writer, which must have room. */
 void profile_writer_give(struct profile_writer *w,
 			 struct sample_window *window);
 
-/* Return the numbers of profiles written, and of profiles given up. */
+/*
+ * Return the numbers of profiles written, and of profiles given up, with
+ * heartbeats.
+ */
 void profile_writer_counts(struct profile_writer *w, uint64_t *written,
 			   uint64_t *failed);
 
@@ -77,8 +81,8 @@ bool window_profile_encode(const struct sample_window *w, uint32_t series,
 
 enum {
 	/*
-	 * If more than this percentage of the samples is lost, the window has
-	 * no heartbeat.
+	 * If more than this percentage of the samples of a kind is lost, the
+	 * window has no heartbeat for this kind.
 	 */
 	HEARTBEAT_LOST_PERCENT = 5,
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading thread: the common part of the collector's queues. It reads for the
- * collector's own thread, which polls a descriptor meanwhile.
+ * Reading thread: the common part of elf_queue.h and scan_queue.h. It reads
+ * files or processes for the collector's own thread, which polls `fd` for the
+ * results.
  *
  * Ownership: the queue owns the thread.
  * Threads: one thread starts, stops and frees it.
@@ -19,7 +20,9 @@ struct reading_thread {
 	bool stopping;
 };
 
-/* Start a thread that calls run(ctx), which returns when `stopping` is set. */
+/*
+ * Start a thread that calls run(ctx), which must return when `stopping` is set.
+ */
 void reading_thread_start(struct reading_thread *t, const char *name,
 			  void *(*run)(void *), void *ctx);
 

@@ -22,7 +22,7 @@ enum sample_labels {
 	SAMPLE_LABELS_COUNT = 5,
 };
 
-/* Their names, in the order of the bits. */
+/* The names of the labels, in the order of the bits. */
 #define SAMPLE_LABEL_NAMES                            \
 	{                                             \
 		"comm", "cpu", "pid", "thread", "tid" \

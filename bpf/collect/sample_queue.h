@@ -17,14 +17,14 @@
 /* The position of a sample in the queue's buffer. */
 struct queued_stack {
 	uint64_t time;
-	size_t at; /* in the records */
+	size_t at; /* offset in `records` */
 };
 
 /* { 0 } is an empty queue. */
 struct sample_queue {
 	struct buf records;
 	VEC(struct queued_stack) order;
-	size_t next; /* the first that was not taken */
+	size_t next; /* index in `order` of the first sample not taken yet */
 };
 
 /* Copy a sample into the queue. */
@@ -34,13 +34,17 @@ void sample_queue_add(struct sample_queue *q, const struct sample_record *r);
 void sample_queue_sort(struct sample_queue *q);
 
 /*
- * Take the first sample, if it is before a time; else return NULL. It is valid
- * until the queue is emptied.
+ * Take the first of the remaining samples, if its time is before `before`; else
+ * return NULL. The sample is valid until the next one is added or the queue is
+ * emptied.
  */
 const struct sample_record *sample_queue_take(struct sample_queue *q,
 					      uint64_t before);
 
-/* Empty the queue. Memory is kept, but not that of a storm of samples. */
+/*
+ * Empty the queue. Its memory is kept for the next samples, unless there were
+ * very many.
+ */
 void sample_queue_reset(struct sample_queue *q);
 
 /* Free everything. */

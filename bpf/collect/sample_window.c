@@ -132,7 +132,7 @@ static uint32_t window_frame(struct sample_window *w,
 	return n;
 }
 
-/* Frames of a stack by their numbers. */
+/* A stack as the key of a look-up: the indexes of its frames. */
 struct stack_key {
 	const uint32_t *frames;
 	size_t count;
@@ -150,7 +150,11 @@ static bool window_stack_same(const void *ctx, uint32_t number, const void *key)
 		       k->count * sizeof(*k->frames));
 }
 
-/* Return the number of a stack whose frames were appended to stack_frames. */
+/*
+ * Return the number of the stack whose frames were appended to stack_frames,
+ * from index `first` on. If the window already has this stack, remove the
+ * frames again.
+ */
 static uint32_t window_stack(struct sample_window *w, size_t first)
 {
 	const struct stack_key key = { &w->stack_frames.v[first],
@@ -170,7 +174,10 @@ static uint32_t window_stack(struct sample_window *w, size_t first)
 	return n;
 }
 
-/* The hash of what makes a sample distinct: all but its count. */
+/*
+ * Return the hash of what makes a sample distinct: all but its count and its
+ * value.
+ */
 static uint64_t window_sample_hash(const struct window_sample *s)
 {
 	return hash_of(s, offsetof(struct window_sample, count));
@@ -195,7 +202,7 @@ static void window_label_text(char to[SAMPLE_COMM_MAX],
 	memcpy(to, from, strnlen(from, SAMPLE_COMM_MAX - 1));
 }
 
-/* Copy the labels of the set. */
+/* Copy the labels that are in from->set. */
 static void window_labels_copy(struct window_labels *to,
 			       const struct window_labels *from)
 {
@@ -304,8 +311,8 @@ void sample_window_file(struct sample_window *w, const struct file_table *files,
 }
 
 /*
- * Return the number of the last process with this PID, or TABLE_NONE. The last
- * one is the likeliest: samples of a process come together.
+ * Return the index of the last process with this PID, or TABLE_NONE. Search
+ * from the end, because samples of one process mostly follow each other.
  */
 static uint32_t window_find_process(const struct sample_window *w, uint32_t pid)
 {
@@ -321,7 +328,10 @@ uint32_t sample_window_process(struct sample_window *w,
 {
 	uint32_t n = window_find_process(w, p->pid);
 
-	/* A late sample of a former process is taken for one of the last one. */
+	/*
+	 * A late sample of an earlier process with this PID counts as one of
+	 * the last process with this PID.
+	 */
 	*is_new = n == TABLE_NONE ||
 		  (p->began_ns > w->processes.v[n].sampled_ns &&
 		   p->began_ns <= p->sampled_ns);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sample window: the samples of a span of time, added up by stack. It has all
- * that is needed to make profiles of it later, in another thread, when the
- * processes may be gone.
+ * Sample window: the samples of one interval of the collector, where equal
+ * samples are added up. A window has all that is needed to make profiles of its
+ * samples later, in another thread, when the processes may be gone.
  *
  * Ownership: a window owns what it has; labels are counted references.
  * Threads: one thread at a time.
- * Units: nanoseconds of the time of day.
+ * Units: nanoseconds of the time of day, unless a comment names the monotonic
+ * clock.
  */
 #ifndef BPF_COLLECT_SAMPLE_WINDOW_H
 #define BPF_COLLECT_SAMPLE_WINDOW_H
@@ -22,13 +23,16 @@
 /* The kinds of frames, by where their code is. */
 enum frame_kind {
 	FRAME_KERNEL, /* an address of the kernel */
-	FRAME_FILE,   /* an address of a file; `owner` is its number */
-	/* code without a file; `owner` is the number of its process */
+	FRAME_FILE,   /* in a file; `owner` is its number in the file table */
+	/*
+	 * code without a file; `owner` is the index of its process in
+	 * `processes` of the window
+	 */
 	FRAME_ANONYMOUS,
-	FRAME_END, /* why the stack ends, an enum sample_end */
+	FRAME_END, /* `address` is an enum sample_end: why the stack ends */
 };
 
-/* A frame of a stack. Compared as bytes: no padding. */
+/* A frame of a stack. Frames are compared as bytes, so there is no padding. */
 struct window_frame {
 	uint32_t kind;
 	uint32_t owner;
@@ -39,17 +43,20 @@ struct window_frame {
 struct window_file {
 	uint32_t number; /* in the file table */
 	uint32_t pid;    /* a process that has it */
-	uint32_t uid;    /* its user */
+	uint32_t uid;    /* the user of this process */
 	uint32_t owner;  /* the user to whom the file belongs */
 	int fd;          /* the open file, owned, or -1 */
 	char *path;
 	struct file_identity identity; /* owned */
 	struct bytes build_id;
 	struct elf_segment *segments;
-	uint32_t segment_count; /* 0: it was not read */
+	uint32_t segment_count; /* 0: the facts were not read */
 };
 
-/* The labels of a sample; those that it does not have are zero. No padding. */
+/*
+ * The labels of a sample; those that are not in `set` are zero. They are
+ * compared as bytes, so there is no padding.
+ */
 struct window_labels {
 	uint32_t set; /* of enum sample_labels */
 	uint32_t cpu;
@@ -66,7 +73,9 @@ enum window_kind {
 	WINDOW_KINDS,
 };
 
-/* A stack with labels, and how often it was seen. */
+/*
+ * Equal samples, added up: they have the same series, stack, kind and labels.
+ */
 struct window_sample {
 	uint32_t series; /* number in the window */
 	uint32_t stack;
@@ -84,26 +93,29 @@ struct window_stack {
 };
 
 enum {
-	/* Largest number of maps of compiled code that stay open. */
+	/*
+	 * Largest number of perf maps (jit_process.h) that a window keeps open.
+	 */
 	WINDOW_MAPS_MAX = 256,
 };
 
 #define WINDOW_ALL_SERIES UINT32_MAX
 
-/* Several samples together. */
+/* The total of several samples. */
 struct window_total {
 	uint64_t count;
 	uint64_t value; /* nanoseconds */
 };
 
-/* What is known of the CPU time of a window besides its samples. */
+/* What is known of a window besides its samples. */
 struct window_account {
 	int64_t dropped; /* CPU samples of processes that rules dropped */
 	int64_t lost[WINDOW_KINDS]; /* samples for which there was no room */
 	/* samples of profiles that were not stored */
 	struct window_total refused[WINDOW_KINDS];
-	struct cpu_times times; /* by the kernel; zero: not known */
-	bool is_sampled;        /* samples were taken */
+	struct cpu_times
+		times;   /* by the kernel's own account; zero: not known */
+	bool is_sampled; /* the sampler ran during this window */
 };
 
 struct sample_window {
@@ -118,9 +130,11 @@ struct sample_window {
 	VEC(uint32_t) programs;
 	VEC(struct window_file) files;
 	VEC(struct jit_process) processes;
-	unsigned open_maps; /* of these processes */
+	unsigned
+		open_maps; /* number of perf maps of `processes` that are open */
 	VEC(struct window_frame) frames;
-	VEC(uint32_t) stack_frames; /* numbers of frames, leaf first */
+	VEC(uint32_t)
+	stack_frames; /* indexes of frames; each stack begins with its leaf */
 	VEC(struct window_stack) stacks;
 	VEC(struct window_sample) samples;
 	struct table by_series;
@@ -136,7 +150,10 @@ struct sample_window *sample_window_new(int64_t start_ns);
 /* Free a window; NULL is a no-op. */
 void sample_window_free(struct sample_window *w);
 
-/* Return its size in memory, in bytes. */
+/*
+ * Return the memory of a window in bytes. The texts and facts of its files, and
+ * its processes, are not counted.
+ */
 size_t sample_window_memory(const struct sample_window *w);
 
 /*
@@ -149,8 +166,9 @@ struct window_total sample_window_total(const struct sample_window *w,
 /* A sample that is added. */
 struct window_input {
 	/*
-	 * When it was taken, or when the wait ended, in ns of the monotonic
-	 * clock: it says to which window the sample belongs.
+	 * When the sample was taken, or when the wait or a part of it ended, in
+	 * ns of the monotonic clock. This time decides to which window the
+	 * sample belongs.
 	 */
 	uint64_t time;
 	struct labels *series;
@@ -159,7 +177,10 @@ struct window_input {
 	enum window_kind kind;
 	uint64_t samples; /* number of samples that it stands for */
 	uint64_t value;   /* nanoseconds that it stands for */
-	/* The program of its process, in the file table; NULL: not known. */
+	/*
+	 * The number of the program of its process in the file table. NULL: it
+	 * is not known, or must not become the program of the series.
+	 */
 	const uint32_t *program;
 	const struct window_frame *frames;
 	size_t count;
@@ -167,7 +188,8 @@ struct window_input {
 
 /*
  * Add a sample. The program of a series is that of its first sample whose
- * program is known; sample_window_file() has to be called for it, too.
+ * program is known. The caller calls sample_window_file() for this program and
+ * for the files of all frames.
  */
 void sample_window_add(struct sample_window *w, const struct window_input *in);
 
@@ -180,23 +202,24 @@ struct window_process {
 	uint32_t pid;
 	/* when it, or the program that it runs, began; 0: not known */
 	uint64_t began_ns;
-	uint64_t sampled_ns; /* monotonic, as the former */
+	uint64_t sampled_ns; /* when the sample was taken; both are monotonic */
 };
 
 /*
- * Return the number in the window of a process with code that it has compiled.
- * *is_new: the caller has to get the facts about the process read and give them
- * to sample_window_take_process(). A process that began after the last one with
- * its PID was sampled is another one.
+ * Return the index in `processes` of a process with code that it has compiled.
+ * If the window does not have the process yet, add it and set *is_new. Then the
+ * caller has to get the facts about the process read and give them to
+ * sample_window_take_process(). If the process began after the window's last
+ * process with the same PID was sampled first, the two are different processes.
  */
 uint32_t sample_window_process(struct sample_window *w,
 			       const struct window_process *p, bool *is_new);
 
 /*
- * Take over what was read of a process (*j is empty afterwards), if the window
- * has noted it and does not know it yet. An answer is lost if the window was
- * already handed over, or if another process has the PID. Whoever needs the
- * facts then reads the process again.
+ * Take over the facts *j about a process, if the window has the process without
+ * its facts. *j is empty afterwards. If the window was handed over before the
+ * facts came, or if another process has the PID by now, the facts are lost.
+ * frame_names_find() then tries to read the process again.
  */
 void sample_window_take_process(struct sample_window *w, struct jit_process *j);
 

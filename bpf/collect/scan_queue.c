@@ -15,14 +15,14 @@ enum {
 	SCAN_RESULTS_MAX = 16,
 };
 
-/* Something that was asked for. */
+/* A request for facts about a process. */
 struct scan_wish {
 	enum scan_kind kind;
 	uint32_t pid;
-	bool of_all; /* it is one of all processes */
+	bool of_all; /* it comes from scan_queue_add_all() */
 };
 
-/* A list of wishes, the next one last. */
+/* A list of wishes. The last one is read next. */
 struct scan_wishes {
 	VEC(struct scan_wish) list;
 };
@@ -36,22 +36,22 @@ struct scan_user {
 
 struct scan_queue {
 	struct reading_thread t;
-	/* Of the thread alone. */
+	/* Used by the thread alone. */
 	struct file_helper *reader;
 	const struct user_ranges *ranges;
 	VEC(struct scan_user) users;
 	size_t of_all; /* wishes with `of_all` that were not read yet */
 	/* Guarded by t.mu. */
 	bool working;    /* the thread is reading, or has something to read */
-	bool all_wanted; /* scan_queue_add_all() was called */
+	bool all_wanted; /* scan_queue_add_all() was called, not done yet */
 	struct scan_wishes wishes; /* not yet taken over by the thread */
 	VEC(struct scan_result) results;
 };
 
 /*
- * Return the user of a process. A new user begins with the least time that
- * another one has spent: otherwise somebody with many numbers would always come
- * first.
+ * Return the user to whose share a process counts. A new user begins with the
+ * least time that any other user has spent, not with 0: otherwise, somebody
+ * with many user IDs would always come first.
  */
 static struct scan_user *scan_user_of(struct scan_queue *q, uint32_t pid)
 {
@@ -89,8 +89,8 @@ static void scan_queue_sort_in(struct scan_queue *q, struct scan_wish wish)
 }
 
 /*
- * Ask for the mappings of all processes in /proc. All wishes of the last such
- * round have been read.
+ * Ask for the mappings of all processes in /proc. No wish of the previous call
+ * may still be waiting.
  */
 static void scan_queue_list(struct scan_queue *q)
 {
@@ -155,7 +155,7 @@ static struct scan_result scan_wish_read(struct scan_queue *q,
 
 /*
  * Wait until there is something to do, and take over what was asked for. Set
- * *all if the mappings of all processes are to be listed and read. False: the
+ * *all if all processes are to be listed, and their mappings read. False: the
  * queue is closed.
  */
 static bool scan_queue_wait(struct scan_queue *q, bool *all)
@@ -164,7 +164,10 @@ static bool scan_queue_wait(struct scan_queue *q, bool *all)
 	struct scan_wishes wishes;
 	bool open;
 
-	/* Times count only while somebody waits. */
+	/*
+	 * The times that users have spent matter only while wishes wait, so
+	 * forget the users when no wish is left.
+	 */
 	if (idle)
 		scan_queue_forget_users(q);
 	mutex_lock(&q->t.mu);
@@ -176,8 +179,8 @@ static bool scan_queue_wait(struct scan_queue *q, bool *all)
 	}
 	q->working = true;
 	/*
-	 * Begin no round before the last one was read: slow rounds would add
-	 * up.
+	 * List all processes only when those of the previous list have been
+	 * read: otherwise, wishes would pile up if reading is slow.
 	 */
 	*all = q->all_wanted && !q->of_all;
 	if (*all)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scan queue: a thread that reads those facts about processes that may take
- * long to read. These are the facts that decide about their series; their
- * mappings, if they started before the kernel's reports began or reports were
- * lost; and the files in which they name the code that they compile. The user
- * whose processes have taken the least time comes first, so that nobody can
- * delay the others; of the processes of one user, the one that was asked for
- * last comes first: it is sampled now.
+ * Scan queue: a thread that reads those facts about a process that may take
+ * long to read. These are the facts that decide about its series; its mappings,
+ * if the kernel's reports have not told them, because the process is older than
+ * the reports, or because reports were lost; and its perf map, in which it
+ * names the code that it compiles (jit_process.h). The user whose processes
+ * have taken the least time to read comes first, so that nobody can delay the
+ * others. Of the processes of one user, the one that was asked for last comes
+ * first, because it is being sampled now.
  *
  * Ownership: the queue owns its thread and its helper; results belong to the
  * taker.
@@ -22,9 +23,9 @@
 
 enum {
 	/*
-	 * Largest number of wishes of one user that wait. If there are more,
-	 * the oldest one gets no answer; facts that are still needed are asked
-	 * for again.
+	 * Largest number of requests (wishes) that wait for the processes of
+	 * one user. If there are more, the oldest request gets no answer; facts
+	 * that are still needed are asked for again.
 	 */
 	SCAN_WISHES_MAX = 32 << 10,
 };
@@ -66,12 +67,13 @@ void scan_queue_close(struct scan_queue *q);
 /* A descriptor that is readable when scan_queue_take() has something. */
 int scan_queue_fd(const struct scan_queue *q);
 
-/* Ask for something about a process. */
+/* Ask for the facts `kind` about the process `pid`. */
 void scan_queue_add(struct scan_queue *q, enum scan_kind kind, uint32_t pid);
 
 /*
- * Ask for the mappings of all processes that exist. The processes are listed
- * once those of the last such request have been read.
+ * Ask for the mappings of all processes that exist. If there was such a request
+ * before, the processes are listed only when all processes of that request have
+ * been read.
  */
 void scan_queue_add_all(struct scan_queue *q);
 

@@ -21,8 +21,8 @@ enum {
 	/* … and this many of all users other than root together. */
 	WAITING_THREADS_USERS_MAX = WAITING_THREADS_MAX / 8 * 7,
 	/*
-	 * Number of counters of users. Users whose IDs have the same remainder
-	 * share a counter.
+	 * Number of counters of users. Users whose IDs are equal modulo this
+	 * number share a counter.
 	 */
 	WAITING_THREADS_USERS = 251,
 };
@@ -30,7 +30,7 @@ enum {
 /* A thread that waits. */
 struct waiting_thread {
 	struct sample_record *record; /* NULL: a free place */
-	uint32_t uid;                 /* the user of its process */
+	uint32_t uid;                 /* to whose share its process counts */
 };
 
 /* { 0 } is an empty list. */
@@ -38,27 +38,31 @@ struct waiting_threads {
 	VEC(struct waiting_thread) threads;
 	VEC(uint32_t) free;
 	struct table by_tid;
-	uint32_t of_users[WAITING_THREADS_USERS]; /* without those of root */
+	uint32_t of_users
+		[WAITING_THREADS_USERS]; /* number of threads by user, without root */
 	uint32_t of_all_users;
 };
 
 /*
- * Keep a record of a thread of a user that waits, in place of an older one of the
- * same thread. False: there are too many, or too many of the user.
+ * Keep a copy of `r`, the record of a thread that begins to wait, in place of
+ * an older record of the same thread. `uid` is the user to whose share its
+ * process counts. False: there are too many records in all, of this user, or of
+ * all users other than root.
  */
 bool waiting_threads_add(struct waiting_threads *w,
 			 const struct sample_record *r, uint32_t uid);
 
 /*
- * Take the record of a thread that waited since this time. The caller frees it.
- * NULL: there is no such record, because it was lost.
+ * Take the record of the wait that thread `tid` began at the time `since`. The
+ * caller frees the record. NULL: the list does not have this record. If it has
+ * a record of another wait of the thread, that one is removed and freed.
  */
 struct sample_record *waiting_threads_take(struct waiting_threads *w,
 					   uint32_t tid, uint64_t since);
 
 /*
- * Show all records to the visitor, which may change them, except the thread.
- * Forget the records for which it returns false.
+ * Call visit() for each record. The visitor may change the record, except its
+ * `tid`. Remove and free the records for which the visitor returns false.
  */
 void waiting_threads_visit(struct waiting_threads *w,
 			   bool (*visit)(void *ctx, struct sample_record *r),

@@ -14,13 +14,15 @@
 #include "pprof/proto/encode.h"
 #include "symbols/names/name_answer.h"
 
-/* The address of the kernel's mapping: the upper half of all addresses. */
+/*
+ * The start of the kernel's mapping, which is the upper half of all addresses.
+ */
 #define KERNEL_START (1ULL << 63)
 
 enum {
 	/*
-	 * The kernel's function that switches threads is among this many
-	 * leading frames.
+	 * Number of leading frames among which the kernel's function that
+	 * switches threads, __schedule(), is looked for.
 	 */
 	SWITCH_FRAMES_MAX = 8,
 };
@@ -34,7 +36,7 @@ struct profile_maker {
 	uint32_t *locations; /* by frame; PPROF_NONE: not added yet */
 	uint32_t *stacks;    /* by stack */
 	uint32_t *mappings;  /* by file of the window */
-	uint32_t kernel;     /* mapping */
+	uint32_t kernel;     /* the kernel's mapping, or PPROF_NONE */
 	struct table functions;
 	struct table label_sets;
 };
@@ -87,7 +89,7 @@ static uint32_t maker_function(struct profile_maker *m,
 	return n;
 }
 
-/* The kernel is one mapping. */
+/* Return the only mapping of the kernel, which the first call adds. */
 static uint32_t maker_kernel(struct profile_maker *m)
 {
 	if (m->kernel == PPROF_NONE) {
@@ -102,7 +104,7 @@ static uint32_t maker_kernel(struct profile_maker *m)
 	return m->kernel;
 }
 
-/* Hexadecimal digits of a build ID. */
+/* Return the number of the text with the hexadecimal digits of a build ID. */
 static uint32_t maker_build_id(struct profile_maker *m, struct bytes id)
 {
 	struct buf text = { 0 };
@@ -140,7 +142,10 @@ static uint32_t maker_mapping(struct profile_maker *m, uint32_t file)
 			x.limit = s->vaddr + s->memory;
 	}
 	if (x.start >= x.limit) {
-		/* Not an ELF file: addresses are positions in the file. */
+		/*
+		 * No executable segment is known, because the file is no ELF
+		 * file or was not read: addresses are positions in the file.
+		 */
 		x.start = 0;
 		x.limit = INT64_MAX;
 	}
@@ -171,7 +176,7 @@ static void maker_program(struct profile_maker *m, uint32_t series)
 		};
 }
 
-/* Fill in where a frame is. */
+/* Fill in the address and the mapping of a frame. */
 static void maker_place(struct profile_maker *m, const struct window_frame *f,
 			struct pprof_location *l)
 {
@@ -228,7 +233,10 @@ static uint32_t maker_location(struct profile_maker *m, uint32_t frame)
 	return m->locations[frame];
 }
 
-/* Whether a frame is the kernel's function that switches threads. */
+/*
+ * Whether frame number `frame` is in __schedule(), the kernel's function that
+ * switches threads.
+ */
 static bool maker_is_switch(const struct profile_maker *m, uint32_t frame)
 {
 	struct dec d = dec_init(m->names[frame]);
@@ -238,9 +246,10 @@ static bool maker_is_switch(const struct profile_maker *m, uint32_t frame)
 }
 
 /*
- * Return the number of leading frames that are not a part of a wait: those of
- * the program that samples it, which the kernel's function that switches
- * threads has called.
+ * Return the number of leading frames that the profile leaves out. In the stack
+ * of a wait, these are the frames before __schedule(): they belong to the BPF
+ * program that took the sample, which __schedule() has called. If __schedule()
+ * is not found, no frame is left out.
  */
 static uint32_t maker_skipped(const struct profile_maker *m,
 			      const struct window_stack *s)
@@ -291,7 +300,10 @@ static bool maker_labels_same(const void *ctx, uint32_t number, const void *key)
 		       l->count * sizeof(*l->v));
 }
 
-/* Append a label of the set, if the sample has it; `text` is NULL for numbers. */
+/*
+ * Append the label of the bit number `bit`, if the sample has this label. The
+ * value is `text`, or `number` if `text` is NULL.
+ */
 static void maker_label(struct profile_maker *m, struct label_list *l,
 			const struct window_labels *from, unsigned bit,
 			const char *text, uint32_t number)
@@ -312,7 +324,7 @@ static void maker_label(struct profile_maker *m, struct label_list *l,
 
 /*
  * Return the number of a label set. All samples of a window have the same label
- * names; only values differ.
+ * names, so sets are equal if their values are.
  */
 static uint32_t maker_labels(struct profile_maker *m,
 			     const struct window_labels *from)
@@ -341,7 +353,9 @@ static uint32_t maker_labels(struct profile_maker *m,
 	return n;
 }
 
-/* Add what a profile has besides samples. */
+/*
+ * Fill in the sample types, the period, the time and the duration of a profile.
+ */
 static void maker_begin(struct profile_maker *m, int64_t period)
 {
 	static const char *const types[] = {

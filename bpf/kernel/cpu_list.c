@@ -3,7 +3,10 @@
 
 #include "base/file_slurp.h"
 
-/* Add "3" or "0-3" to a list. */
+/*
+ * Add the CPUs of `range`, such as "3" or "0-3". Return false if it is
+ * malformed, or if a number is not below CPU_LIST_MAX.
+ */
 static bool cpu_list_add(struct cpu_list *l, struct str range)
 {
 	struct str last;

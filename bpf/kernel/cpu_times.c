@@ -5,7 +5,11 @@
 
 #include "base/file_slurp.h"
 
-/* The columns of a line, in the order of /proc/stat; `guest` is in `user`. */
+/*
+ * The columns of the line "cpu" of /proc/stat, in their order. The later
+ * columns, guest and guest_nice, are not needed: the columns user and nice
+ * include them.
+ */
 enum {
 	TIME_USER,
 	TIME_NICE,
@@ -20,7 +24,8 @@ enum {
 
 enum {
 	/*
-	 * The file may be long: it has numbers for each CPU and each interrupt.
+	 * Largest size of /proc/stat in bytes. The file may be long: it has
+	 * numbers for each CPU and each interrupt.
 	 */
 	STAT_MAX = 1 << 20,
 };

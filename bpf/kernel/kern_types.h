@@ -28,13 +28,16 @@ struct task_struct {
 
 /* In `flags`: a thread of the kernel. */
 #define PF_KTHREAD 0x00200000
-/* The thread ends. */
+/* In `flags`: the thread is ending. */
 #define PF_EXITING 0x00000004
 
 /*
- * If the kernel has a helper function, its enum bpf_func_id has the number of
- * that function. libbpf ignores the three underscores and what follows them in
- * a name.
+ * For the feature probe of entry_registers() (sampler.bpf.c):
+ * bpf_core_enum_value_exists() looks whether the kernel's enum bpf_func_id has
+ * BPF_FUNC_task_pt_regs, which it has if the kernel has the function
+ * bpf_task_pt_regs() (since Linux 5.15). The suffix ___probe makes these names
+ * differ from those in <linux/bpf.h>; libbpf ignores three underscores and what
+ * follows them when it compares names.
  */
 enum bpf_func_id___probe {
 	BPF_FUNC_task_pt_regs___probe = 175,

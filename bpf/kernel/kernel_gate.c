@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-/* Parse "6.1.137" at the beginning of a text. */
+/* Parse a version such as "6.1.137" or "6.1" at the beginning of `text`. */
 static bool kernel_version_parse(struct str text, struct kernel_version *out)
 {
 	char copy[32];
@@ -27,7 +27,10 @@ bool kernel_version_find(const struct kernel_texts *texts,
 	struct str rest;
 	const char *at;
 
-	/* "Ubuntu 5.15.0-91.101-generic 5.15.131": the last word. */
+	/*
+	 * The last word of the signature is the version: "Ubuntu
+	 * 5.15.0-91.101-generic 5.15.131".
+	 */
 	while (last.len) {
 		struct str word = str_cut(last, ' ', &rest);
 
@@ -50,7 +53,7 @@ bool kernel_version_find(const struct kernel_texts *texts,
 	return kernel_version_parse(texts->release, out);
 }
 
-/* Whether a version is at least `from` and less than `to`. */
+/* Whether the version `v` is at least `from` and less than `to`. */
 static bool kernel_version_between(struct kernel_version v,
 				   struct kernel_version from,
 				   struct kernel_version to)

@@ -59,7 +59,11 @@ static int sampler_silence(enum libbpf_print_level level UNUSED,
 	return 0;
 }
 
-/* Set an error of the kernel; without permission, say what is needed. */
+/*
+ * Set the error of a system call or of libbpf; `error` is an error number or
+ * its negative. If a permission is missing, the message lists the capabilities
+ * that are needed.
+ */
 static int sampler_error(struct err *err, int error, const char *what)
 {
 	errno = error < 0 ? -error : error;
@@ -71,7 +75,7 @@ static int sampler_error(struct err *err, int error, const char *what)
 	return err_sys(err, "%s", what);
 }
 
-/* Check the version of the kernel. */
+/* Check the version of the kernel, and that it has type information. */
 static int sampler_check_kernel(struct err *err)
 {
 	struct kernel_texts texts = { 0 };
@@ -100,9 +104,9 @@ static int sampler_check_kernel(struct err *err)
 }
 
 /*
- * Check that this process is in the initial PID namespace, because the program
- * in the kernel uses the process numbers of that one. Its inode is fixed
- * (Linux, include/linux/proc_ns.h, PROC_PID_INIT_INO).
+ * Check that this process is in the initial PID namespace, because the programs
+ * in the kernel use the PIDs of that namespace. The inode of the initial
+ * namespace is fixed (Linux, include/linux/proc_ns.h, PROC_PID_INIT_INO).
  */
 static int sampler_check_namespace(struct err *err)
 {
@@ -148,7 +152,10 @@ static int sampler_load(struct sampler *s, struct err *err)
 	return rc ? sampler_error(err, rc, "cannot load the BPF program") : 0;
 }
 
-/* Share the memory of an array with the kernel. */
+/*
+ * Map the memory of `map`, an array of `size` bytes, into this process, so that
+ * it is shared with the kernel.
+ */
 static int sampler_share(const struct bpf_map *map, size_t size,
 			 struct shared_map *out, struct err *err)
 {
@@ -164,7 +171,10 @@ static int sampler_share(const struct bpf_map *map, size_t size,
 	return 0;
 }
 
-/* Reader of the ring buffer: pass a sample on. */
+/*
+ * Callback of ring_buffer__consume(): pass a sample to the visitor of
+ * sampler_drain().
+ */
 static int sampler_receive(void *ctx, void *data, size_t size)
 {
 	struct sampler *s = ctx;
@@ -200,9 +210,10 @@ static int sampler_connect(struct sampler *s, struct err *err)
 }
 
 /*
- * Before Linux 5.11, the kernel counts the memory of maps as locked memory.
- * libbpf tries to remove the limit, which needs CAP_SYS_RESOURCE. Without that
- * capability, the highest limit that the system permits may suffice.
+ * Raise the soft limit of locked memory to the hard limit. Before Linux 5.11,
+ * the kernel counts the memory of maps as locked memory. libbpf tries to remove
+ * the limit, which needs CAP_SYS_RESOURCE. Without that capability, the hard
+ * limit may suffice.
  */
 static void sampler_raise_limit(void)
 {
@@ -399,7 +410,10 @@ int sampler_measure(struct sampler *s, struct err *err)
 	return s->stats < 0 ? sampler_error(err, s->stats, "measure") : 0;
 }
 
-/* The memory of a map, as the kernel accounts it. */
+/*
+ * Return the memory of `map` in bytes, as the kernel accounts it, or 0 if that
+ * is not known.
+ */
 static uint64_t sampler_map_memory(const struct bpf_map *map)
 {
 	struct buf text = { .max = 4096 };
@@ -438,7 +452,10 @@ int sampler_cost_of(struct sampler *s, struct sampler_cost *out,
 	return 0;
 }
 
-/* The number of instructions of a program that the verifier looked at. */
+/*
+ * Return how many instructions the verifier looked at when it checked
+ * `program`, or 0 if that is not known or the program is not loaded.
+ */
 static uint32_t sampler_verified_of(const struct bpf_program *program)
 {
 	struct bpf_prog_info info = { 0 };

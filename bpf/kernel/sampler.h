@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sampler: loads the program that takes samples (sampler.bpf.c) into the
- * kernel, runs it on all CPUs, and reads the samples.
+ * Sampler: loads the BPF programs that take samples (sampler.bpf.c) into the
+ * kernel, runs them on all CPUs, and reads the samples.
  *
  * Ownership: a sampler owns its maps, its ring buffer and its clocks, until
  * sampler_close().
- * Threads: one thread at a time. The program in the kernel reads rows and
- * mappings at any time: rows are written before the mappings that use them, and
- * mappings before the process that has them.
- * Units: frequencies are in Hz, sizes in bytes unless their name is a plural.
+ * Threads: one thread at a time. The programs in the kernel read entries and
+ * mappings at any time. So the caller writes the entries of an unwind table
+ * before the mappings that refer to it, and the mappings before
+ * sampler_process_set() publishes their process.
+ * Units: frequencies are in Hz. A size whose name is a plural is a number of
+ * items; other sizes are in bytes.
  */
 #ifndef BPF_KERNEL_SAMPLER_H
 #define BPF_KERNEL_SAMPLER_H
@@ -19,24 +21,27 @@
 
 /* Sizes of the maps, and how often samples are taken. */
 struct sampler_options {
-	unsigned hz;        /* 0: no ticks */
-	unsigned switches;  /* one in this many is sampled; 0: none */
+	unsigned hz; /* 0: no ticks */
+	unsigned
+		switches; /* one in this many switches of threads is sampled; 0: none */
 	uint32_t entries;   /* of unwind tables, 8 bytes each */
 	uint32_t mappings;  /* of all processes, 32 bytes each */
 	uint32_t processes; /* about 80 bytes each */
 	uint32_t ring;      /* bytes for samples; a power of two */
 };
 
-/* The values for a machine that is sampled 19 times a second. */
+/* The values for sampling each CPU 19 times a second, and no switches. */
 extern const struct sampler_options sampler_defaults;
 
 struct sampler;
 
 /*
- * Load the program. ERR_UNSUPPORTED: the kernel is too old, is one that must
- * not be sampled, or has no type information, or this process is in a container
- * with a PID namespace of its own; ERR_DENIED: a capability is missing; the
- * message says which.
+ * Load the programs. ERR_UNSUPPORTED: the version of the kernel is not known,
+ * is too old, or must not be sampled (see kernel_gate.h); the kernel has no
+ * type information; this process is not in the initial PID namespace, as in
+ * most containers; or /proc is not mounted. ERR_DENIED: a capability is
+ * missing; the message lists all that are needed. Otherwise the errors of
+ * err_sys().
  */
 NODISCARD int sampler_open(const struct sampler_options *o,
 			   struct sampler **out, struct err *err);
@@ -45,8 +50,9 @@ NODISCARD int sampler_open(const struct sampler_options *o,
 void sampler_close(struct sampler *s);
 
 /*
- * Begin to sample all CPUs that are online, and switches of threads. After an
- * error, no samples are taken, and the call can be repeated.
+ * Begin to sample the CPUs that are online now, and switches of threads, as the
+ * options say. After an error, no samples are taken, and the call can be
+ * repeated.
  */
 NODISCARD int sampler_start(struct sampler *s, struct err *err);
 
@@ -68,7 +74,10 @@ void sampler_process_remove(struct sampler *s, uint32_t pid);
 /* Receive a sample, which is borrowed. */
 typedef void sampler_visit(void *ctx, const struct sample_record *record);
 
-/* Show all samples that have come, in their order on each CPU. */
+/*
+ * Call `visit` for each sample that has come. Samples of one CPU are in the
+ * order in which they were sent.
+ */
 NODISCARD int sampler_drain(struct sampler *s, sampler_visit *visit, void *ctx,
 			    struct err *err);
 
@@ -78,12 +87,15 @@ NODISCARD int sampler_counts(struct sampler *s, uint64_t out[SAMPLER_COUNTERS],
 
 /* The measured cost of the program for CPU samples, and of all maps. */
 struct sampler_cost {
-	uint64_t runs; /* how often it ran while it was measured */
+	uint64_t runs; /* how often the program ran while it was measured */
 	uint64_t run_ns;
 	uint64_t memory; /* of all maps, in bytes */
 };
 
-/* Let the kernel measure the program, which costs some time itself. */
+/*
+ * Let the kernel measure the run time of all BPF programs of the machine, until
+ * sampler_close(). Measuring costs some time itself.
+ */
 NODISCARD int sampler_measure(struct sampler *s, struct err *err);
 
 /* Read what the program has cost. */

@@ -26,10 +26,15 @@ struct side_band {
 	VEC(struct side_band_ring) rings;
 	/* During side_band_drain(). */
 	VEC(struct side_band_record) records;
-	struct arena pieces; /* of records that go over the end of a buffer */
+	struct arena
+		pieces; /* copies of records that wrap around the end of a buffer */
 };
 
-/* Open the reports of a CPU. Linux has build IDs in them since 5.12. */
+/*
+ * Open the perf event that reports about processes on `cpu`. Returns its
+ * descriptor, or -1 with errno. With `build_id`, reports of mappings have build
+ * IDs; before Linux 5.12, this fails with EINVAL.
+ */
 static int side_band_event(unsigned cpu, bool build_id)
 {
 	struct perf_event_attr attr = {
@@ -47,8 +52,9 @@ static int side_band_event(unsigned cpu, bool build_id)
 		.clockid = CLOCK_MONOTONIC,
 		.build_id = build_id,
 		/*
-		 * Wake the reader at each report. The other conditions that
-		 * perf offers count samples, and this event takes none.
+		 * Wake the reader at each report. The alternative to a
+		 * watermark, wakeup_events, counts samples, and this event
+		 * takes none.
 		 */
 		.watermark = 1,
 		.wakeup_watermark = 1,
@@ -134,7 +140,10 @@ const int *side_band_fds(const struct side_band *s, size_t *count)
 	return s->fds.v;
 }
 
-/* The kernel writes the head after the records. */
+/*
+ * Return the head. The kernel stores the head after it has written the records
+ * before it, so acquire order makes these records visible.
+ */
 static uint64_t side_band_head(const struct side_band_ring *r)
 {
 	return __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
@@ -151,13 +160,19 @@ bool side_band_is_ready(const struct side_band *s)
 	return false;
 }
 
-/* Return the record at a position of a buffer, in one piece. */
+/*
+ * Return the record at the position `at`, as one piece of memory: a copy, if
+ * the record wraps around the end of the buffer.
+ */
 static struct bytes side_band_at(struct side_band *s,
 				 const struct side_band_ring *r, uint64_t at)
 {
 	size_t size = SIDE_BAND_PAGES * s->page_size;
 	size_t from = at % size;
-	/* Records are multiples of 8 bytes: the header is in one piece. */
+	/*
+	 * The header has 8 bytes, and the sizes of records are multiples of 8:
+	 * no header wraps around.
+	 */
 	const struct perf_event_header *h = (const void *)(r->data + from);
 	size_t len = h->size;
 	size_t first = size - from < len ? size - from : len;
@@ -172,8 +187,8 @@ static struct bytes side_band_at(struct side_band *s,
 }
 
 /*
- * Collect the reports of a CPU whose times are at most `until`. Returns the
- * position behind them.
+ * Collect the reports in the buffer of one CPU, up to the time `until`. Returns
+ * the position after them.
  */
 static uint64_t side_band_collect(struct side_band *s,
 				  const struct side_band_ring *r,
@@ -200,8 +215,9 @@ static uint64_t side_band_collect(struct side_band *s,
 }
 
 /*
- * Order records by time. Two of one CPU never have the same time: they are more
- * than a nanosecond apart.
+ * Order records by time. qsort() may swap records with equal times, but records
+ * of one CPU keep their order: their times are never equal, because they are
+ * more than a nanosecond apart.
  */
 static int side_band_order(const void *a, const void *b)
 {
@@ -215,9 +231,10 @@ void side_band_drain(struct side_band *s, side_band_visit *visit, void *ctx)
 {
 	uint64_t *behind = mem_zalloc(s->rings.count, sizeof(*behind));
 	/*
-	 * Leave reports later than now in the buffers. These are read one after
-	 * another, so a later report of one CPU could be seen before an earlier
-	 * one of another CPU.
+	 * Leave reports later than now in the buffers. The buffers are read one
+	 * after another, and reports arrive meanwhile. Without this limit, a
+	 * report of a CPU whose buffer is read last could be shown before an
+	 * earlier report that arrived in a buffer which had been read already.
 	 */
 	uint64_t until = (uint64_t)clock_mono_ns();
 
@@ -230,8 +247,8 @@ void side_band_drain(struct side_band *s, side_band_visit *visit, void *ctx)
 	for (size_t i = 0; i < s->records.count; i++)
 		visit(ctx, &s->records.v[i]);
 	/*
-	 * Move the tails only now: the kernel may overwrite what is before
-	 * them.
+	 * Move the tails only now: the records borrow from the buffers, and the
+	 * kernel may overwrite what is before a tail.
 	 */
 	for (size_t i = 0; i < s->rings.count; i++)
 		__atomic_store_n(&s->rings.v[i].page->data_tail, behind[i],

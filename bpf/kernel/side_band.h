@@ -25,7 +25,7 @@ struct side_band;
  */
 NODISCARD int side_band_open(struct side_band **out, struct err *err);
 
-/* End it; NULL is a no-op. */
+/* Stop receiving reports and free the buffers; NULL is a no-op. */
 void side_band_close(struct side_band *s);
 
 /*

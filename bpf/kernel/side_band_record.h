@@ -4,7 +4,8 @@
  * include/uapi/linux/perf_event.h, enum perf_event_type). Each ends with its
  * time (sample_id_all with PERF_SAMPLE_TIME).
  *
- * Ownership: a record borrows its texts from the bytes.
+ * Ownership: a record borrows its text and its build ID from the bytes that
+ * were parsed.
  * Threads: any.
  */
 #ifndef BPF_KERNEL_SIDE_BAND_RECORD_H
@@ -18,35 +19,41 @@ enum side_band_kind {
 	SIDE_BAND_EXEC,  /* the process runs another program now */
 	SIDE_BAND_NAME,  /* a thread has another name */
 	SIDE_BAND_FORK,  /* a process or a thread was made */
-	SIDE_BAND_EXIT,  /* a thread has ended; a process, if pid == tid */
-	SIDE_BAND_LOST,  /* records did not fit into the buffer */
+	SIDE_BAND_EXIT, /* a thread has ended; if pid == tid, the first thread of its process */
+	SIDE_BAND_LOST, /* records did not fit into the buffer */
 };
 
 enum {
 	SIDE_BAND_BUILD_ID_MAX = 20,
 };
 
-/* A record. Members that its kind does not name are 0. */
+/*
+ * A record. A member whose comment names kinds is 0 or empty in records of
+ * other kinds. In a record of the kind SIDE_BAND_OTHER, only `time` is of use.
+ */
 struct side_band_record {
 	enum side_band_kind kind;
 	uint64_t time; /* of the monotonic clock, in nanoseconds */
 	uint32_t pid;
 	uint32_t tid;
-	uint32_t parent; /* FORK: process that made it */
-	uint64_t start;  /* MAP: addresses, and where they are in the file */
+	uint32_t
+		parent; /* FORK: process that made the new one or the thread; EXIT: parent process */
+	uint64_t
+		start; /* MAP: addresses `start` to `end`; `offset` of `start` in the file */
 	uint64_t end;
 	uint64_t offset;
 	uint32_t major; /* MAP: device and inode, if there is no build ID */
 	uint32_t minor;
 	uint64_t inode;
 	struct bytes build_id;
-	struct str text; /* MAP: path of the file; EXEC, NAME: name */
-	uint64_t lost;   /* LOST: number of records */
+	struct str
+		text; /* MAP: path of the file; EXEC, NAME: new name of the thread */
+	uint64_t lost; /* LOST: number of records */
 };
 
 /*
- * Parse a record with its header. False: it is malformed, or longer than the
- * bytes.
+ * Parse the record at the beginning of `bytes`, with its header. False: the
+ * record is malformed, or longer than `bytes`.
  */
 NODISCARD bool side_band_parse(struct bytes bytes,
 			       struct side_band_record *out);

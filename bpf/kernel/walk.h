@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0 OR BSD-2-Clause */
 /*
  * The walk up a stack of user space, one frame at a time. This code runs in the
- * kernel (sampler.bpf.c) and in tests, which define the functions that read the
- * memory of the process and the maps.
+ * kernel (sampler.bpf.c) and in tests. Who includes it defines walk_read(),
+ * walk_mapping() and walk_entry(), which read the memory of the process and the
+ * maps.
  *
  * Threads: one walk at a time on each CPU.
  */
@@ -14,8 +15,8 @@
 #define WALK_INLINE static inline __attribute__((always_inline))
 
 /*
- * In the kernel, the searches are separate functions, so that its verifier
- * looks at them once and not once for each frame.
+ * In the kernel, the searches are global functions, so that the kernel's
+ * verifier looks at them once, and not again for each path to a call.
  */
 #ifndef WALK_FUNCTION
 #define WALK_FUNCTION static inline
@@ -30,8 +31,9 @@ enum {
 
 /*
  * A runtime such as Go's may work on a stack of its own; the frame pointer then
- * leads back to the stack of the program. If a walk changes stacks more often
- * than this, the stack is damaged.
+ * leads back to the stack of the program, which may be at lower addresses. If a
+ * walk goes to lower addresses more often than this, the stack is damaged, and
+ * the walk ends.
  */
 #define WALK_SWITCHES_MAX 2
 
@@ -46,16 +48,20 @@ struct walk {
 	__u32 first; /* mappings of the process */
 	__u32 count;
 	/*
-	 * The ip is where the thread is, not a return address. Only then are
-	 * `registers` known; they have DWARF's numbers.
+	 * Whether `ip` is where the thread is, or where a signal interrupted
+	 * it, and not a return address. `registers` are known only in the
+	 * innermost frame, and are 0 after a signal; their indexes are DWARF's
+	 * numbers.
 	 */
 	__u32 exact;
-	__u32 end;      /* enum sample_end, once the walk has ended */
-	__u32 mapping;  /* number of the last frame's mapping, plus 1; or 0 */
-	__u32 switches; /* how often it went to another stack */
+	__u32 end; /* enum sample_end, once the walk has ended */
+	__u32 mapping; /* number of the mapping of the last frame, plus 1; 0: none yet */
+	__u32 switches; /* how often the walk went to a stack at lower addresses */
 	/*
-	 * The ip of the last frame is the beginning of a function. No call
-	 * returns there: the address was stored as a return address.
+	 * Set by walk_step(): the address of the frame that it has left is the
+	 * beginning of a function. No call returns there: the kernel, or
+	 * makecontext(), stored the address as a return address, so that the
+	 * function runs next.
 	 */
 	__u32 entry;
 	/* Code without an unwind table was assumed to keep frame pointers. */
@@ -77,8 +83,8 @@ enum walk_turn {
 };
 
 /*
- * Find the mapping of an address among `count` mappings from number `first` on.
- * Returns its number, or -1.
+ * Find the mapping that contains `pc` among `count` mappings from number
+ * `first` on. Returns the number of the mapping, or -1.
  */
 WALK_FUNCTION long walk_find_mapping(__u32 first, __u32 count, __u64 pc)
 {
@@ -102,9 +108,9 @@ WALK_FUNCTION long walk_find_mapping(__u32 first, __u32 count, __u64 pc)
 }
 
 /*
- * Find the last run that begins at or before an address of the file. The table
- * begins at the entry `table` and has `pages` pages. Returns the run's entry,
- * or -1.
+ * Find the last run (see unwind_pack.h) that begins at or before `pc`, an
+ * address as in the ELF file. The table begins at the entry `table` and has
+ * `pages` pages. Returns the number of the run's entry, or -1.
  */
 WALK_INLINE long walk_find_run(__u32 table, __u32 pages, __u32 pc)
 {
@@ -133,13 +139,16 @@ WALK_INLINE long walk_find_run(__u32 table, __u32 pages, __u32 pc)
 		else
 			high = mid;
 	}
-	/* The first run begins with the first page: `low` is after it. */
+	/*
+	 * The first run begins where the first page begins, so it is not after
+	 * `pc`: there is a run before `low`.
+	 */
 	return (long)low - 1;
 }
 
 /*
- * Find the row of an address of the file, in a table as above. Returns the entry
- * of the step, or -1.
+ * Find the row for `pc`, in a table as for walk_find_run(). The row is a step
+ * of the pattern of a run. Returns the number of the step's entry, or -1.
  */
 WALK_FUNCTION long walk_find_row(__u32 table, __u32 pages, __u32 pc)
 {
@@ -150,7 +159,10 @@ WALK_FUNCTION long walk_find_row(__u32 table, __u32 pages, __u32 pc)
 	if (!run)
 		return -1;
 	at = table + run->steps;
-	/* Most calls are made after the last step, which is stored first. */
+	/*
+	 * Most calls are made in code to which the last step applies, so it is
+	 * stored first.
+	 */
 	for (int i = 0; i < UNWIND_STEPS_MAX; i++, at++) {
 		struct unwind_row *step = walk_entry(at);
 
@@ -174,7 +186,10 @@ WALK_INLINE enum walk_turn walk_finish(struct walk *w)
 	return walk_stop(w, w->guessed ? SAMPLE_BY_POINTER : SAMPLE_COMPLETE);
 }
 
-/* Go to the caller, whose registers are known. Stacks grow downwards. */
+/*
+ * Go to the caller, whose registers are known. Stacks grow downwards, so the
+ * `sp` of the caller must be greater. If `ip` is 0, there is no caller.
+ */
 WALK_INLINE enum walk_turn walk_caller(struct walk *w, __u64 ip, __u64 sp,
 				       __u64 fp)
 {
@@ -220,7 +235,8 @@ WALK_INLINE enum walk_turn walk_by_guess(struct walk *w)
 
 /*
  * Go from a signal handler to the interrupted code, whose registers are in the
- * ucontext_t at rsp. The handler may have a stack of its own.
+ * ucontext_t at rsp. The handler may have a stack of its own, so the new rsp
+ * may be less.
  */
 WALK_INLINE enum walk_turn walk_signal(struct walk *w)
 {
@@ -239,7 +255,8 @@ WALK_INLINE enum walk_turn walk_signal(struct walk *w)
 	w->fp = fp;
 	w->exact = 1;
 	/*
-	 * The other registers are in the ucontext_t, but few rules need them.
+	 * The other registers are in the ucontext_t, too, but few rules need
+	 * them, so they are not read.
 	 */
 	for (int i = 0; i < WALK_REGISTERS; i++)
 		w->registers[i] = 0;
@@ -315,8 +332,8 @@ WALK_INLINE enum walk_turn walk_by_row(struct walk *w,
 		break;
 	case UNWIND_SIGNAL:
 		/*
-		 * The kernel stored the beginning of the function as a return
-		 * address.
+		 * The kernel stored the beginning of this function as the
+		 * return address of the signal handler.
 		 */
 		w->entry = !w->exact;
 		return walk_signal(w);
@@ -359,10 +376,11 @@ WALK_INLINE struct unwind_row *walk_row_of(const struct sampler_mapping *m,
 }
 
 /*
- * Go on where the table has no code. If a function begins at a return address,
- * makecontext() or similar code put the address on the stack of a context. The
- * first function of the context shall return to that function, which has no
- * caller.
+ * Go on where the table has no code at the address that walk_step() looked up.
+ * For a return address, this is ip - 1. If the table has code at ip, a function
+ * begins there: makecontext() or similar code put its address on the stack of a
+ * new context, as the return address of the first function of the context. The
+ * function at ip has no caller.
  */
 WALK_INLINE enum walk_turn walk_without_row(struct walk *w,
 					    const struct sampler_mapping *m)
@@ -388,8 +406,8 @@ WALK_INLINE enum walk_turn walk_step(struct walk *w)
 
 	w->entry = 0;
 	/*
-	 * A function and its caller are often in one file: try its last mapping
-	 * first.
+	 * A function and its caller are often in one file: try the mapping of
+	 * the last frame first.
 	 */
 	if (!m || pc < m->start || pc >= m->end) {
 		number = walk_find_mapping(w->first, w->count, pc);

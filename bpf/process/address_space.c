@@ -5,8 +5,8 @@
 
 enum {
 	/*
-	 * Largest number of ranges that one mapping adds: it may cut a range
-	 * into two.
+	 * Largest number of ranges that one mapping adds: its own range and, if
+	 * it cuts another range into two, the second part of that range.
 	 */
 	ADDRESS_MAP_ADDS = 2,
 };
@@ -96,8 +96,9 @@ static void address_ranges_replace(struct address_ranges *r, size_t at,
 }
 
 /*
- * Add a range to an array that has room for it. False: the process has too many
- * ranges.
+ * Add `range` to an array that has room for ADDRESS_MAP_ADDS more ranges.
+ * False: the process has too many ranges, so `range` only cuts those that it
+ * overlaps.
  */
 static bool address_ranges_map(struct address_ranges *r,
 			       struct address_range range)
@@ -117,7 +118,10 @@ static bool address_ranges_map(struct address_ranges *r,
 	}
 	if (!full)
 		now[n++] = range;
-	/* If the process has too many ranges, a cut must not add one. */
+	/*
+	 * If the process has too many ranges, a cut must not increase their
+	 * number.
+	 */
 	if (last > first && r->list.v[last - 1].end > range.end &&
 	    !(full && n == last - first)) {
 		now[n] = r->list.v[last - 1];

@@ -5,8 +5,8 @@
  * overlaps. After a fork, parent and child share their ranges until one of them
  * changes, so that a fork costs no memory.
  *
- * Ownership: an address space owns its share of its ranges; files are numbers of
- * the caller.
+ * Ownership: an address space has a counted reference to its ranges, which
+ * other address spaces may share; files are numbers of the caller.
  * Threads: one thread at a time, for all address spaces of a pool.
  */
 #ifndef BPF_PROCESS_ADDRESS_SPACE_H
@@ -21,8 +21,9 @@ enum {
 	 */
 	ADDRESS_RANGES_MAX = 4096,
 	/*
-	 * Largest number of ranges of all processes: 16 MB. The array that
-	 * grows last may exceed it.
+	 * Largest number of ranges of all processes; they take 16 MB. The
+	 * number is checked before an array grows, so the array that grows last
+	 * may exceed it.
 	 */
 	ADDRESS_POOL_MAX = 512 << 10,
 };
@@ -33,18 +34,21 @@ struct address_range {
 	uint64_t end;
 	uint64_t offset; /* of `start` in the file */
 	uint32_t file;
-	uint32_t since; /* the caller's time at which it was mapped */
+	uint32_t since; /* when the range was mapped, in units of the caller */
 };
 
-/* Ranges, sorted, of which no two overlap, and the number of their users. */
+/*
+ * Sorted ranges, of which no two overlap, and the number of address spaces that
+ * share them.
+ */
 struct address_ranges {
 	VEC(struct address_range) list;
 	uint32_t users;
 };
 
-/* What all address spaces take together. { 0 } is an empty one. */
+/* The memory of all address spaces together. { 0 } is an empty pool. */
 struct address_pool {
-	size_t ranges; /* for which there is memory */
+	size_t ranges; /* number of ranges for which there is memory */
 };
 
 /* The ranges of a process. { 0 } is empty. */
@@ -52,21 +56,26 @@ struct address_space {
 	struct address_ranges *ranges; /* NULL: none */
 };
 
-/* Whether the pool is full: no more address spaces can change. */
+/*
+ * Whether the pool is full: no array of ranges can be copied or enlarged any
+ * more.
+ */
 bool address_pool_is_full(const struct address_pool *pool);
 
 /*
- * Add a range that is not empty, and cut what it overlaps. False: there is no
- * room. If the process has too many ranges, the new range is not added, but the
- * ranges that it overlaps are cut. If it would cut a range into two, only the
- * first part remains. If the pool is full, the address space becomes empty,
- * because it could not be kept right.
+ * Add `range`, which is not empty, and cut the ranges that it overlaps. False:
+ * `range` was not added. If the reason is that the process has too many ranges,
+ * the ranges that `range` overlaps are cut all the same; of a range that would
+ * be cut into two, only the first part remains. If the reason is that the pool
+ * is full and the array of ranges would have to be copied or enlarged, the
+ * address space becomes empty: otherwise, it would still have ranges that are
+ * not mapped any more.
  */
 NODISCARD bool address_space_map(struct address_pool *pool,
 				 struct address_space *a,
 				 struct address_range range);
 
-/* Let an empty address space have the ranges that another one has. */
+/* Let the empty address space `a` share the ranges of `from`. */
 void address_space_share(struct address_space *a,
 			 const struct address_space *from);
 
@@ -77,7 +86,10 @@ size_t address_space_count(const struct address_space *a);
 const struct address_range *address_space_at(const struct address_space *a,
 					     size_t number);
 
-/* Return the range of an address, borrowed until the next change, or NULL. */
+/*
+ * Return the range that contains `address`, borrowed until the next change, or
+ * NULL.
+ */
 const struct address_range *address_space_find(const struct address_space *a,
 					       uint64_t address);
 

@@ -20,7 +20,10 @@ static struct str container_find(struct str element)
 	return (struct str){ 0 };
 }
 
-/* A slice groups units; it is not a unit itself. */
+/*
+ * Whether `element` is the name of a unit. Slices do not count, because they
+ * only group other units.
+ */
 static bool element_is_unit(struct str element)
 {
 	return str_ends(element, ".service") || str_ends(element, ".scope") ||
@@ -39,14 +42,14 @@ struct cgroup_path cgroup_path_of(struct str path)
 			out.kubernetes = true;
 		if (id.len)
 			out.container = id;
-		/* Of nested units, the innermost one. */
+		/* Of nested units, the innermost one counts. */
 		if (element_is_unit(element))
 			out.unit = element;
 	}
 	return out;
 }
 
-/* Whether a comma-separated list has an element. */
+/* Whether the comma-separated list `list` contains `element`. */
 static bool list_has(struct str list, const char *element)
 {
 	while (list.len) {

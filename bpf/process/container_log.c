@@ -4,7 +4,10 @@
 #include <dirent.h>
 #include <stdio.h>
 
-/* Cut off the part before a separator. False: it is empty or too long. */
+/*
+ * Cut the part before `separator` off *name, and copy it to `to`. False: the
+ * part is empty or too long.
+ */
 static bool container_log_part(struct str *name, char separator, char to[256])
 {
 	struct str part = str_cut(*name, separator, name);

@@ -14,7 +14,7 @@
 /* The kubelet's directory. */
 #define CONTAINER_LOGS "/var/log/containers"
 
-/* Names of a container. Kubernetes permits 253 bytes. */
+/* Names of a container. Kubernetes permits at most 253 bytes for each. */
 struct container_log {
 	char namespace[256];
 	char pod[256];
@@ -25,7 +25,10 @@ struct container_log {
 NODISCARD bool container_log_parse(struct str name, struct str id,
 				   struct container_log *out);
 
-/* Find the names of a container in a directory. False: it has no link there. */
+/*
+ * Find the link of the container `id` in the directory `dir`, and parse its
+ * name. False: there is no such link, or `dir` is NULL or cannot be read.
+ */
 NODISCARD bool container_log_find(const char *dir, struct str id,
 				  struct container_log *out);
 

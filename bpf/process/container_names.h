@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of the containers of this machine, which other parts of the program
- * have found out. Each ID of a container has labels whose names begin with
- * "__meta_". The collector gives the labels to the processes of the container.
+ * Names of containers, which service discovery has found out
+ * (discovery/container_targets.h). For the ID of a container, a set has labels
+ * whose names begin with "__meta_". The collector gives these labels to the
+ * processes of the container.
  *
- * Ownership: a set is shared by references; struct container_names has one.
+ * Ownership: a set is shared by counted references; struct container_names has
+ * one of them.
  * Threads: container_names_set() and container_names_get() by any; a set is
  * written by one thread, and does not change after container_names_set().
  * Locks: the mutex of struct container_names guards its reference.
@@ -52,10 +54,12 @@ const struct container *container_set_find(const struct container_set *s,
 /* Return the number of containers. */
 size_t container_set_count(const struct container_set *s);
 
-/* Make names without containers. */
+/* Make a struct container_names, which has no set yet. */
 struct container_names *container_names_new(void);
 
-/* Free names that nobody uses. NULL is a no-op. */
+/*
+ * Free a struct container_names that no thread uses any more. NULL is a no-op.
+ */
 void container_names_free(struct container_names *n);
 
 /* Replace all names; takes the reference to the set. */

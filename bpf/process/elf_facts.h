@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The facts about an ELF file that the collector needs: its build ID, where it
- * is loaded, and its unwind table. A file helper finds them out, and the
- * collector trusts neither the file nor the helper.
+ * is loaded, and its unwind table. A file helper, a process without privileges
+ * (symbols/helper/file_helper.h), finds them out. The collector trusts neither
+ * the file nor the helper, so it checks the answer.
  *
  * Ownership: facts borrow the answer of the helper.
  * Threads: any.
@@ -22,19 +23,26 @@ struct elf_facts {
 	struct bytes build_id; /* empty: the file has none */
 	const struct elf_segment *segments;
 	uint32_t segment_count;
-	/* Without pages, the file can only be unwound by frame pointers. */
+	/*
+	 * If the table has no pages, code of the file can only be unwound by
+	 * frame pointers.
+	 */
 	struct unwind_pack table;
 };
 
 /*
- * Find out the facts of a file: an operation of a file helper. Errors as
- * elf_file_open() and unwind_file_read(), but it is no error if there is no
- * unwind table.
+ * Append the facts of a file to `out`: an operation of a file helper. The
+ * argument is not used. Errors as elf_file_open() and unwind_file_read(),
+ * except ERR_NOTFOUND and ERR_UNSUPPORTED of the latter: then the answer has an
+ * empty unwind table.
  */
 NODISCARD int elf_facts_read(int fd, struct bytes argument, struct buf *out,
 			     struct err *err);
 
-/* Decode an answer; it must be aligned as malloc() aligns. False: it is bad. */
+/*
+ * Decode `answer`, which must be aligned as malloc() aligns. False: the answer
+ * is invalid.
+ */
 NODISCARD bool elf_facts_decode(struct bytes answer, struct elf_facts *out);
 
 #endif

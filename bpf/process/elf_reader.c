@@ -11,7 +11,10 @@
 #include "symbols/names/perf_map.h"
 
 enum {
-	/* Largest size of the kernel's own library; it has two pages. */
+	/*
+	 * Largest size of the vDSO, the library that the kernel maps into each
+	 * process. It has two pages.
+	 */
 	VDSO_MAX = 64 << 10,
 };
 
@@ -22,7 +25,10 @@ file_operation *const elf_operations[ELF_OPERATIONS] = {
 	[ELF_READER_OPERATION] = elf_facts_read,
 };
 
-/* Copy the kernel's own library, which all processes have, into a file. */
+/*
+ * Copy the vDSO, which all processes have, into a file in memory. Returns its
+ * descriptor, or -1.
+ */
 static int elf_reader_open_vdso(void)
 {
 	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel says so */
@@ -40,7 +46,10 @@ static int elf_reader_open_vdso(void)
 	return fd;
 }
 
-/* Open the file as the process sees it, or -1. */
+/*
+ * Open the file as the process sees it: at its path or, if that fails, as the
+ * program that the process runs. Returns -1 if both fail.
+ */
 static int elf_reader_open_of(struct file_helper *processes,
 			      const struct wanted_file *f,
 			      const struct process_user *user,
@@ -82,7 +91,10 @@ int elf_reader_open(struct file_helper *processes, const struct wanted_file *f)
 	return fd;
 }
 
-/* Check that an answer is well-formed, and about the file that was mapped. */
+/*
+ * Decode `answer`. Check that it is well-formed and, if the build ID of the
+ * mapped file is known, that it has this build ID.
+ */
 static int elf_reader_accept(const struct wanted_file *f, struct bytes answer,
 			     struct elf_facts *out, struct err *err)
 {
@@ -100,7 +112,10 @@ static int elf_reader_accept(const struct wanted_file *f, struct bytes answer,
 	return 0;
 }
 
-/* Let the helper find out the facts of an open file, which it takes over. */
+/*
+ * Let the helper find out the facts of the open file `fd`, which the call takes
+ * over. out->fd becomes a duplicate of `fd`, or -1 after an error.
+ */
 static int elf_reader_ask(const struct elf_helpers *helpers,
 			  const struct wanted_file *f, int fd,
 			  struct buf *answer, struct elf_read *out,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ELF reader: reads the facts (elf_facts.h) about a file that a process has
- * mapped. The file is opened as the process sees it, perhaps in a container,
- * and only if it is still the file that was mapped.
+ * mapped. The file is looked up as the process sees it, perhaps in a container,
+ * and then at the same path here. It is accepted only if it is still the file
+ * that was mapped.
  *
  * Threads: one thread for each pair of helpers.
  */
@@ -16,15 +17,18 @@
 #include "symbols/names/name_finder.h"
 
 /*
- * The operations of the file helper. Their numbers follow those of a name
- * finder.
+ * The operations of the file helper, besides those of a name finder
+ * (symbols/names/name_finder.h), whose numbers come first.
  */
 enum elf_operation {
 	ELF_READER_OPERATION = NAME_OPERATIONS, /* elf_facts_read() */
 	ELF_OPERATIONS,
 };
 
-/* All these operations, for file_helper_serve(). */
+/*
+ * The functions of all operations, with those of a name finder, for
+ * file_helper_serve().
+ */
 extern file_operation *const elf_operations[ELF_OPERATIONS];
 
 enum {
@@ -35,16 +39,19 @@ enum {
 	ELF_READER_TIMEOUT_MS = 5000,
 };
 
-/* A file that a process has mapped, as the file table knows it. Borrowed. */
+/*
+ * A file that a process has mapped, as the file table knows it. The texts are
+ * borrowed.
+ */
 struct wanted_file {
 	uint32_t pid;
 	uint32_t uid; /* the user of the process, process_uid_find() */
 	const char *path;
 	struct file_identity identity;
 	/*
-	 * The state that the file had when its facts were read, if they are
-	 * known. If the file still has this state, it is opened, but not read
-	 * again.
+	 * The state that the file had when its facts were read, or { 0 } if
+	 * they are not known. If the file still has this state, it is opened,
+	 * but not read again.
 	 */
 	struct file_state known;
 };
@@ -56,10 +63,12 @@ struct elf_helpers {
 };
 
 /*
- * Open a file that a process has mapped, with the rights of its user. If that
- * fails, open the file at the same path here. If the process has ended, or has
- * another user by now, only the file here is tried, and everyone must be
- * allowed to read it. Returns -1 if there is no such file. The file may have
+ * Open the file of `f` with the rights of the user of the process: as the
+ * process sees it, at the path or as the program that the process runs, or else
+ * at the same path here. If the process has ended, or has another user by now,
+ * only the file here is tried, and everyone must be allowed to read it. In
+ * place of "[vdso]", return a copy of the vDSO. Returns -1 if there is no such
+ * file. An inode is compared, but a build ID is not, so the file may have
  * another build ID than the wanted one.
  */
 int elf_reader_open(struct file_helper *processes, const struct wanted_file *f);
@@ -75,9 +84,10 @@ struct elf_read {
 
 /*
  * Read the facts of a file. The answer is appended to `answer`, which is empty.
- * ERR_NOTFOUND: the process is gone, or another file is there now, or its user
- * must not read it. Other errors as elf_facts_read() and file_helper_call().
- * After an error, out->fd is -1.
+ * ERR_NOTFOUND: the file does not exist any more, has been replaced by another
+ * one, or must not be read by the user of the process. ERR_CORRUPT: the file or
+ * the answer of the helper is damaged. Other errors as elf_facts_read() and
+ * file_helper_call(). After an error, out->fd is -1.
  */
 NODISCARD int elf_reader_read(const struct elf_helpers *helpers,
 			      const struct wanted_file *f, struct buf *answer,

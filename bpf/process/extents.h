@@ -4,7 +4,7 @@
  * reads. A range that is freed can be allocated again only after a delay,
  * because the program may still be reading it.
  *
- * Ownership: the list owns its entries, not the array.
+ * Ownership: struct extents owns its lists, not the array.
  * Threads: one thread at a time.
  * Units: milliseconds of a clock that never goes back.
  */
@@ -15,9 +15,9 @@
 
 enum {
 	/*
-	 * For how long the program may still read a range that was freed. A
-	 * walk takes microseconds; the rest is for virtual machines that are
-	 * paused.
+	 * For how long the program may still read a range that was freed. To
+	 * walk the stack of one sample takes microseconds; the rest is for
+	 * virtual machines that are paused.
 	 */
 	EXTENTS_DELAY_MS = 2000,
 };
@@ -51,8 +51,8 @@ void extents_init(struct extents *e, uint32_t count);
 void extents_fini(struct extents *e);
 
 /*
- * Take `count` consecutive elements, at least one, from the smallest part that
- * has so many. False: there is none.
+ * Take `count` consecutive elements, at least one, from the smallest free part
+ * that has so many. False: there is none.
  */
 NODISCARD bool extents_take(struct extents *e, uint32_t count, uint64_t now,
 			    struct extent *out);

@@ -72,8 +72,8 @@ static void mapped_file_close(struct file_table *t, struct mapped_file *f)
 }
 
 /*
- * Whether one more file of a user may stay open. The share of a user does not
- * limit root.
+ * Whether one more file of a user may stay open. For root, only the limit of
+ * all files together holds.
  */
 static bool file_table_may_keep(const struct file_table *t,
 				const struct file_user *u)
@@ -82,7 +82,10 @@ static bool file_table_may_keep(const struct file_table *t,
 	       (!u->uid || u->open < t->open_max / FILES_OPEN_USER_PART);
 }
 
-/* Keep a file open, if there are not too many. */
+/*
+ * Close the former descriptor of a file, and take read->fd over, unless too
+ * many files are open. Note the owner.
+ */
 static void mapped_file_keep(struct file_table *t, struct mapped_file *f,
 			     struct elf_read *read)
 {
@@ -99,8 +102,8 @@ static void mapped_file_keep(struct file_table *t, struct mapped_file *f,
 }
 
 /*
- * Return the user whose files have taken the least time to read, of those that
- * have files to be read, or NULL.
+ * Of the users who have files to be read, return the one whose files have taken
+ * the least time to read. NULL: there is no such user.
  */
 static struct file_user *file_table_least(struct file_table *t)
 {
@@ -115,7 +118,11 @@ static struct file_user *file_table_least(struct file_table *t)
 	return least;
 }
 
-/* Begin with a user, who has no advantage over those that wait. */
+/*
+ * Begin the entry of a new user. The time spent begins with the least time of
+ * the users who have files to be read, because otherwise the new user would
+ * have an advantage over them.
+ */
 static void file_user_begin(struct file_table *t, struct file_user *u,
 			    uint32_t uid)
 {
@@ -127,8 +134,9 @@ static void file_user_begin(struct file_table *t, struct file_user *u,
 }
 
 /*
- * Return the index of a user. A user other than root who has no files gives way
- * to a new one. If all entries have files, new users share the last entry.
+ * Return the index of the user `uid`. If there is no entry for a new user, the
+ * entry of a user other than root who has no files is used again. If all users
+ * have files, new users share the last entry.
  */
 static unsigned file_table_user(struct file_table *t, uint32_t uid)
 {
@@ -147,7 +155,7 @@ static unsigned file_table_user(struct file_table *t, uint32_t uid)
 	return unused;
 }
 
-/* Let a file be read. */
+/* Append a file to the files to be read. */
 static void mapped_file_ask(struct file_table *t, uint32_t number)
 {
 	struct mapped_file *f = &t->files.v[number];
@@ -179,8 +187,8 @@ void file_table_fini(struct file_table *t)
 }
 
 /*
- * Whether there is room for one more file of a user. The share of a user does
- * not limit root.
+ * Whether there is room for one more file of a user. For root, only the limit
+ * of all files together holds.
  */
 static bool file_table_has_room(const struct file_table *t,
 				const struct file_user *u)
@@ -239,9 +247,11 @@ static uint32_t file_table_find(const struct file_table *t,
 }
 
 /*
- * The key of the table of a file. Files with one build ID share it, if they
- * belong to one user: another user could write the build ID of somebody's
- * program into a file with other contents.
+ * Return the key of the unwind table of a file. With a build ID, the key is
+ * made of the build ID and the owner, so that only files of one owner share a
+ * table: another user could write the build ID of somebody's program into a
+ * file with other contents. Without a build ID, the key is made of the path and
+ * the identity.
  */
 static struct table_key mapped_file_key(const struct mapped_file *f)
 {
@@ -257,7 +267,7 @@ static struct table_key mapped_file_key(const struct mapped_file *f)
 	digest_sha256(bytes_of(str_of(f->path)), key.bytes);
 	digest_sha256(f->identity.bytes, digest);
 	memcpy(key.bytes + sizeof(digest), digest, sizeof(digest));
-	/* No build ID has this length. */
+	/* No key with a build ID has this length. */
 	key.len = TABLE_KEY_MAX;
 	return key;
 }
@@ -282,8 +292,8 @@ static void mapped_file_revive(struct file_table *t, uint32_t number,
 
 /*
  * Return the number of a file that is new, or was not read yet. The file will
- * be opened as the user of this process. The user is asked for now, because the
- * process may have changed it.
+ * be opened as the user of this process. The user is read from /proc again now,
+ * because a process may change its user.
  */
 static uint32_t file_table_ask(struct file_table *t, struct file_name *name,
 			       struct process_uid *asker, uint32_t pid)
@@ -339,7 +349,10 @@ uint32_t file_table_next(struct file_table *t, uint64_t now)
 	number = u->unread.list.v[--u->unread.list.count];
 	f = &t->files.v[number];
 	f->state = MAPPED_PENDING;
-	/* If the table found no room, it is needed again. */
+	/*
+	 * If its table found no room in the store, the file must be read again:
+	 * the entries of the table were not kept.
+	 */
 	f->is_known = f->table != TABLE_STORE_NONE &&
 		      !table_store_at(t->store, f->table)->crowded_out;
 	t->asked_at = now;
@@ -395,7 +408,10 @@ bool file_table_learn(struct file_table *t, uint32_t number,
 	return true;
 }
 
-/* When a sampled file is read again. UINT64_MAX: there is no need. */
+/*
+ * Return the time from which on a sampled file may be read again. UINT64_MAX:
+ * there is no need.
+ */
 static uint64_t mapped_file_retry_at(const struct mapped_file *f,
 				     bool is_crowded_out)
 {
@@ -417,8 +433,9 @@ void file_table_sampled(struct file_table *t, uint32_t number, uint32_t pid,
 	if (now < mapped_file_retry_at(f, is_crowded_out))
 		return;
 	/*
-	 * A process may have inherited its mappings from a process of another
-	 * user.
+	 * A file is opened only through processes of its user. Process `pid`
+	 * may have another user: it may have inherited its mappings from a
+	 * process of f->uid.
 	 */
 	if (process_uid_find(&sampled, pid) == f->uid)
 		f->pid = pid;

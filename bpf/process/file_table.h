@@ -2,16 +2,18 @@
 /*
  * File table: the files that processes have mapped, and what is known of them.
  * A file is identified by its path, by its build ID or inode, and by the user
- * of the processes. With the build ID or inode, a file that replaces another
- * one is another file. With the user, files of different users are different:
- * another user may see another file at the path, with a copy of the build ID,
- * or may not read it.
+ * of the processes. The build ID or inode distinguishes a file from another one
+ * that has replaced it. The user is needed because another user may see another
+ * file at the same path, to which somebody has copied the build ID, or may not
+ * be allowed to read the file.
  *
  * What is known of a file stays for a while when its last process has ended, so
- * that a program that runs again and again is read once. The file does not stay
- * open: its file system can be unmounted, and removed programs take no room.
+ * that a program that runs again and again is read once. The file itself is
+ * closed, so that its file system can be unmounted, and a removed program takes
+ * no room on the disk.
  *
- * Ownership: the table owns its files; the store of unwind tables is borrowed.
+ * Ownership: the table owns its files; the store of unwind tables and the user
+ * ranges are borrowed.
  * Threads: one thread at a time.
  * Units: milliseconds of a clock that never goes back.
  */
@@ -32,7 +34,10 @@ enum {
 };
 
 enum {
-	/* Largest number of files; 200 bytes each, and the path. */
+	/*
+	 * Largest number of files. Each takes some 230 bytes, and its path,
+	 * identity and segments.
+	 */
 	FILE_TABLE_MAX = 64 << 10,
 	/*
 	 * Largest number of files of the processes of one user other than root.
@@ -41,14 +46,20 @@ enum {
 	FILE_USER_MAX = FILE_TABLE_MAX / 4,
 	/* All users other than root together leave this much room for root. */
 	FILE_ROOT_RESERVE = FILE_TABLE_MAX / 8,
-	/* Number of users that are told apart; the others share an entry. */
+	/*
+	 * Number of entries for users. If all are taken, further users share
+	 * the last one.
+	 */
 	FILE_USERS = 64,
 	FILE_FADE_MS = 10000,
-	/* A file whose table is crowded out is read again after this time. */
+	/*
+	 * A sampled file whose unwind table is crowded out (table_store.h) is
+	 * read again after this time.
+	 */
 	FILE_RETRY_MS = 3000,
 	/*
-	 * A file that could not be read is tried again after this time, and
-	 * after twice as long each time, up to two minutes.
+	 * A sampled file that could not be read is read again after this time,
+	 * which doubles with each failure, up to two minutes.
 	 */
 	FILE_FAILED_MS = 500,
 	FILE_FAILURES_MAX = 9,
@@ -59,9 +70,9 @@ enum {
 	FILES_OPEN_MAX = 4096,
 	FILES_OPEN_USER_PART = 4,
 	/*
-	 * Only this part of the descriptors that this process may have is used
-	 * for files that stay open, because windows of samples have copies of
-	 * them.
+	 * Files that stay open may use this part (an eighth) of the descriptors
+	 * that this process may have, because windows of samples
+	 * (bpf/collect/sample_window.h) have copies of these descriptors.
 	 */
 	FILES_OPEN_PART = 8,
 	/* How long to remember files that no process has … */
@@ -72,12 +83,13 @@ enum {
 };
 
 enum mapped_state {
-	MAPPED_UNREAD,  /* nobody has asked for it */
+	MAPPED_UNREAD,  /* it waits in the list of files to be read */
 	MAPPED_PENDING, /* it is being read */
 	MAPPED_READ,    /* the facts are known */
 	/*
-	 * It could not be read: it is not an ELF file, or the process that had
-	 * it has ended. Other processes of the user may have it.
+	 * It could not be read, for example because it is not an ELF file, or
+	 * because the process `pid` has ended. Other processes of the user may
+	 * have it, so it is tried again when it is sampled.
 	 */
 	MAPPED_FAILED,
 };
@@ -86,30 +98,34 @@ enum mapped_state {
 struct mapped_file {
 	char *path;
 	struct file_identity identity; /* owned */
-	uint32_t uid;  /* the user of the processes that have it */
-	uint32_t pid;  /* one of them, to open it */
-	unsigned user; /* index of the user */
+	uint32_t uid; /* the user of the processes that have it */
+	uint32_t
+		pid; /* one of these processes, through which the file is opened */
+	unsigned user; /* index in `users` of the table */
 	enum mapped_state state;
-	bool live;          /* not a gap in the array of files */
-	bool in_use;        /* some process had it when they were counted */
-	uint64_t unused_at; /* when no process had it any more; 0: one has it */
-	uint32_t table;     /* in the store, or TABLE_STORE_NONE */
-	uint64_t tried_at;  /* when it was read last */
-	uint32_t failures;  /* number of attempts that failed in a row */
+	bool live;   /* not a gap in the array of files */
+	bool in_use; /* a process had it at the last count, file_table_count() */
+	uint64_t
+		unused_at; /* when a count first found no process that has it; 0: one has it */
+	uint32_t
+		table; /* number of its unwind table in the store, or TABLE_STORE_NONE */
+	uint64_t tried_at; /* when the last attempt to read it ended */
+	uint32_t failures; /* number of attempts that failed in a row */
 	/*
 	 * The open file, or -1. It stays open, so that names can be found after
 	 * the process has ended, and the file is not opened twice.
 	 */
 	int fd;
-	uint32_t owner; /* user to whom it belongs */
+	uint32_t owner; /* user to whom the file belongs */
 	struct elf_segment *segments;
 	uint32_t segment_count;
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	size_t build_id_len;
 	struct file_state opened_as; /* its state when it was read */
 	/*
-	 * While the file is being read: its facts and table are known, and are
-	 * still right if it has the state `opened_as`.
+	 * Set by file_table_next(): whether the facts and the table of the file
+	 * are known. They are still right if the file has the state
+	 * `opened_as`.
 	 */
 	bool is_known;
 };
@@ -128,7 +144,7 @@ struct file_user {
 	uint32_t files;
 	uint32_t open;   /* files that stay open */
 	uint32_t unused; /* files that no process has */
-	/* how long reading its files took; it is halved from time to time */
+	/* how long reading its files took, in ms; halved from time to time */
 	uint64_t spent;
 	struct file_numbers unread; /* files to be read, the newest last */
 };
@@ -151,9 +167,9 @@ struct file_table {
 };
 
 /*
- * Begin with no file. The store and the ranges (NULL: none) must outlive the
- * table. The number of files that stay open depends on the limit on open files
- * that this process has now.
+ * Begin with no files. `store` and `ranges`, which may be NULL, must outlive
+ * the table. How many files may stay open follows from the limit on open files
+ * (RLIMIT_NOFILE) that this process has at this moment.
  */
 void file_table_init(struct file_table *t, struct table_store *store,
 		     const struct user_ranges *ranges);
@@ -162,9 +178,10 @@ void file_table_init(struct file_table *t, struct table_store *store,
 void file_table_fini(struct file_table *t);
 
 /*
- * Return the number of a file that the process `pid`, whose user is `asker`, has
- * mapped. It is added if it is new. FILE_NONE: there are too many, or too many
- * of the user.
+ * Return the number of the file with this path and identity, which the process
+ * `pid` has mapped. The file is added if it is new. `asker` is the user of the
+ * process. If the file is new or waits to be read, the user is read from /proc
+ * again. FILE_NONE: there are too many files, or too many of this user.
  */
 uint32_t file_table_get(struct file_table *t, struct str path,
 			const struct file_identity *identity,
@@ -172,26 +189,29 @@ uint32_t file_table_get(struct file_table *t, struct str path,
 
 /*
  * Choose the next file to be read, or to be opened again, and return its
- * number, or FILE_NONE. The file is then pending. Files of the user whose files
- * have taken the least time come first, so that slow files of one user do not
- * delay the files of others.
- * Of the files of this user, the newest comes first: it belongs to a process
- * that has just started, and is sampled already.
+ * number; FILE_NONE: there is none. The file is then pending. Files of the user
+ * whose files have taken the least time come first, so that slow files of one
+ * user do not delay the files of others. Of the files of this user, the one
+ * that was asked for last comes first: mostly, it belongs to a process that has
+ * just started and is already being sampled.
  */
 uint32_t file_table_next(struct file_table *t, uint64_t now);
 
 /*
- * Store what reading a file has found; NULL: the file cannot be read. A file
- * that is not pending is left as it is. Takes the descriptor over, unless too
- * many files are open. Returns whether the facts are new, so that the processes
- * that have the file must be published again.
+ * Store what reading the file `number` has found. `read` is NULL if the file
+ * could not be read. A file that is not pending is left as it is. Unless too
+ * many files are open, read->fd is taken over and becomes -1. Returns whether
+ * the facts are new: then the processes that have the file must be published
+ * again.
  */
 bool file_table_learn(struct file_table *t, uint32_t number,
 		      struct elf_read *read, uint64_t now);
 
 /*
- * Note that a file, which `pid` has mapped, was in a sample. If there was no room
- * for its table, or it could not be read, it is read again.
+ * Note that the file `number`, which process `pid` has mapped, was in a sample.
+ * If there was no room for its table, or the file could not be read, let it be
+ * read again, but only FILE_RETRY_MS or, after failures, FILE_FAILED_MS or more
+ * after the last attempt.
  */
 void file_table_sampled(struct file_table *t, uint32_t number, uint32_t pid,
 			uint64_t now);
@@ -201,15 +221,18 @@ const struct mapped_file *file_table_at(const struct file_table *t,
 					uint32_t number);
 
 /*
- * Fill in the table and the bias of a mapping that begins at `offset` of a
- * file, and at m->start in memory. They are 0 if the file was not read.
+ * Set m->table, m->pages and m->bias of a mapping that begins at `offset` of
+ * the file `number`, and at m->start in memory. All three are 0 if `number` is
+ * FILE_NONE, or if the file has no table in the store or no segment that is
+ * loaded from `offset`.
  */
 void file_table_resolve(const struct file_table *t, uint32_t number,
 			uint64_t offset, struct sampler_mapping *m);
 
 /*
- * Append the files whose tables were withdrawn since the last call: the
- * processes that have them have to be published.
+ * Append to `out` the numbers of the files whose unwind tables were evicted
+ * since the last call, although processes have the files. These processes must
+ * be published again.
  */
 void file_table_take_withdrawn(struct file_table *t, struct file_numbers *out);
 

@@ -17,11 +17,14 @@ enum {
 struct maps_filter {
 	struct buf rest; /* the beginning of a line */
 	struct buf *out;
-	size_t max;   /* bytes that may pass */
-	size_t lines; /* that have passed */
+	size_t max;   /* bytes that may still be appended */
+	size_t lines; /* number of lines that were appended */
 };
 
-/* Take the whole lines of a piece. */
+/*
+ * Take the next piece of the file, and append those lines that are complete now
+ * and of executable memory.
+ */
 static void maps_filter_add(struct maps_filter *f, const char *piece, size_t n)
 {
 	struct str text;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/process/maps_line.h"
 
-/* Cut a hexadecimal number from the beginning of a text. */
+/*
+ * Cut a hexadecimal number, and the character `end` that follows it, from the
+ * beginning of a text. False: there is no number.
+ */
 static bool maps_hex_cut(struct str *text, char end, uint64_t *out)
 {
 	struct str digits = str_cut(*text, end, text);

@@ -16,23 +16,27 @@ struct maps_line {
 	uint64_t end;
 	bool executable;
 	uint64_t offset; /* in the file */
-	uint32_t major;  /* device of the file; 0: no file */
+	uint32_t
+		major; /* device of the file; without a file, both numbers are 0 */
 	uint32_t minor;
 	uint64_t inode;
 	/*
-	 * The file, "[vdso]" and the like, or empty. A line end in a name is
-	 * "\012", and " (deleted)" follows the name of a file that is gone.
+	 * The path of the file, a name such as "[vdso]", or empty. A line end
+	 * in a path is written as "\012", and " (deleted)" follows the path of
+	 * a file that was removed.
 	 */
 	struct str path;
 };
 
 /*
- * Return a path without the kernel's mark of a file that is gone. Borrowed from the
- * path.
+ * Return `path` without " (deleted)", the kernel's mark of a file that was
+ * removed. Borrowed from `path`.
  */
 struct str maps_line_undeleted(struct str path);
 
-/* Parse a line, without its end. False: it is malformed. */
+/*
+ * Parse `line`, which is passed without its line end. False: it is malformed.
+ */
 NODISCARD bool maps_line_parse(struct str line, struct maps_line *out);
 
 #endif

@@ -47,13 +47,13 @@ static bool process_file_is_unsure(int place, const struct stat *st,
 }
 
 /*
- * A search for a file: the user and the process for which it is made, and how
- * far it is.
+ * A search for a file: the user and the process for which it is made, and what
+ * is known of the last place that was reached.
  */
 struct file_search {
 	const struct process_user *user;
 	uint32_t pid;
-	/* the mount of the last place that was reached may be entered */
+	/* the mount of that place is known to be one that may be entered */
 	bool is_allowed;
 };
 
@@ -73,9 +73,9 @@ static int process_file_place(int dir, const char *name, uint64_t flags,
 }
 
 /*
- * As process_file_place(), for one step of a search. If the next place is on
- * the same mount as a directory that is allowed, it is allowed, too, and its
- * mount need not be looked up.
+ * As process_file_place(), for one step of a search from `dir`. If the next
+ * place is on the same mount as `dir`, s->is_allowed stays true, and the mount
+ * need not be looked up again. On another mount, s->is_allowed becomes false.
  */
 static int process_file_step(int dir, const char *name, uint64_t flags,
 			     struct file_search *s)
@@ -109,9 +109,10 @@ static bool process_file_may_search(int dir, struct file_search *s)
 }
 
 /*
- * Walk along a path as the user could, one name at a time. Each place is kept
- * by its descriptor, because what a name means may change between two looks, if
- * somebody mounts there. Closes `dir`. Returns a descriptor of O_PATH, or -1.
+ * Walk along a path as the user could, one name at a time. Each place is
+ * checked and left through the same descriptor: if its path were looked up
+ * twice, somebody could mount another directory there in between. Takes `dir`
+ * over. Returns a descriptor of O_PATH, or -1.
  */
 static int process_file_walk(int dir, const char *path, struct file_search *s)
 {
@@ -133,8 +134,9 @@ static int process_file_walk(int dir, const char *path, struct file_search *s)
 }
 
 /*
- * Open the file that a descriptor of O_PATH refers to, if the user may read it
- * and it is the wanted one. Closes `place`.
+ * Open the file that `place`, a descriptor of O_PATH or -1, refers to, if the
+ * user may read it and it is as `wish` demands. Otherwise, return -1. Closes
+ * `place`.
  */
 static int process_file_open_place(int place, struct file_search *s,
 				   const struct process_file_wish *wish)
@@ -156,8 +158,9 @@ static int process_file_open_place(int place, struct file_search *s,
 }
 
 /*
- * Whether a process still has its user. If not, its root may be another one by
- * now, because as another user the process may have made namespaces.
+ * Whether `u` is still the user of process `pid`. If not, the root of the
+ * process may be another one by now, because as another user the process may
+ * have made namespaces.
  */
 static bool process_file_has_user(uint32_t pid, const struct process_user *u)
 {
@@ -173,8 +176,8 @@ static bool process_file_has_user(uint32_t pid, const struct process_user *u)
 }
 
 /*
- * Open a link of /proc/PID with O_PATH. Returns -1 if the process has another
- * user by now.
+ * Begin a search: open a link of /proc/PID with O_PATH. Returns -1 if that
+ * fails, or if the process has another user by now.
  */
 static int process_file_begin(struct file_search *s, uint32_t pid,
 			      const struct process_user *u, const char *link,

@@ -51,8 +51,9 @@ struct str process_exe_name(struct str path)
 }
 
 /*
- * Add a label, unless it is empty. Paths and names of processes may have any
- * bytes; those that are not UTF-8 are replaced, so that rules see every program.
+ * Add a label, unless its value is empty. Paths and names of processes may have
+ * any bytes. Those that are not UTF-8 are replaced, because a label must be
+ * UTF-8, and rules shall see every program.
  */
 static void label_add(struct labels_builder *b, const char *name,
 		      struct str value)
@@ -66,7 +67,10 @@ static void label_add(struct labels_builder *b, const char *name,
 	buf_fini(&text);
 }
 
-/* Return the names of a container, if others have found them out. */
+/*
+ * Return the container `id` with its labels. NULL: `id` is empty, or service
+ * discovery does not know the container.
+ */
 static const struct container *group_container(const struct process_groups *g,
 					       struct str id)
 {
@@ -74,7 +78,10 @@ static const struct container *group_container(const struct process_groups *g,
 					 NULL;
 }
 
-/* Return a label of a container; empty: it has no such label. */
+/*
+ * Return the value of the label `name` of a container; empty: it has no such
+ * label.
+ */
 static struct str container_label(const struct container *c, const char *name)
 {
 	for (size_t i = 0; i < c->count; i++) {
@@ -85,9 +92,10 @@ static struct str container_label(const struct container *c, const char *name)
 }
 
 /*
- * Add all labels of a container. From those of Kubernetes, of a container
- * runtime or of Docker, make the labels "container", "pod" and "namespace" of
- * the series. False: the container itself has no name.
+ * Add all labels of a container. From the first source that has a name for the
+ * container itself (Kubernetes, a container runtime, Docker), also make the
+ * labels "container", "pod" and "namespace" of the series, as far as the source
+ * has them. False: no source has a name for the container itself.
  */
 static bool label_names(struct labels_builder *b, const struct container *c)
 {
@@ -124,7 +132,11 @@ static bool label_names(struct labels_builder *b, const struct container *c)
 	return false;
 }
 
-/* Add the labels of a container: its names, its pod, or its short ID. */
+/*
+ * Add the labels of the container `id`: those from service discovery or, if
+ * these do not name it, the names in the kubelet's link or, if there is no
+ * link, the short ID.
+ */
 static void label_container(const struct process_groups *g,
 			    struct labels_builder *b, struct str id)
 {
@@ -144,7 +156,10 @@ static void label_container(const struct process_groups *g,
 		  (struct str){ .ptr = id.ptr, .len = CONTAINER_SHORT_LEN });
 }
 
-/* Set the labels that tell the collector and its machine. */
+/*
+ * Set the labels that all groups have: the profile type, the job and the
+ * machine.
+ */
 static void label_origin(const struct process_groups *g,
 			 struct labels_builder *b)
 {
@@ -165,7 +180,10 @@ struct labels *process_groups_node(const struct process_groups *g)
 	return out;
 }
 
-/* Add the labels of a process before relabelling. */
+/*
+ * Add the labels that a process has before relabelling. `cgroup` is used in
+ * place of p->cgroup, which may be empty.
+ */
 static void label_process(const struct process_groups *g,
 			  struct labels_builder *b,
 			  const struct process_facts *p, struct str cgroup)
@@ -190,7 +208,10 @@ static void label_process(const struct process_groups *g,
 	label_add(b, "__meta_process_systemd_unit", path.unit);
 }
 
-/* Remove the labels that serve relabelling only. */
+/*
+ * Remove the labels whose names begin with "__", which serve relabelling only.
+ * LABEL_NAME stays.
+ */
 static void label_remove_meta(struct labels_builder *b)
 {
 	for (size_t i = b->count; i; i--) {
@@ -214,20 +235,26 @@ static struct labels *process_labels(const struct process_groups *g,
 	if (g->rules)
 		rc = relabel_run(g->rules, NULL, &b, NULL, NULL);
 	/*
-	 * The configuration refuses rules that name these labels. Other rules
-	 * may still change them, by a name that is made of a value, so they are
-	 * set again.
+	 * The configuration refuses rules that name the labels of
+	 * label_origin(). A rule that makes the name of a label from a value
+	 * may still change these labels, so they are set again.
 	 */
 	label_origin(g, &b);
 	label_remove_meta(&b);
-	/* The rules may have made labels that are not valid. */
+	/*
+	 * The rules may have made labels that are not valid. The process is
+	 * then dropped, too.
+	 */
 	if (rc == RELABEL_KEPT && labels_build(&b, &out, NULL))
 		out = NULL;
 	labels_builder_fini(&b);
 	return out;
 }
 
-/* Return the hash of the names of the container of a cgroup; 0: none. */
+/*
+ * Return the hash of the labels that service discovery has for the container of
+ * a cgroup; 0: there are none.
+ */
 static uint64_t names_of(const struct process_groups *g, struct str cgroup)
 {
 	const struct container *c =
@@ -237,9 +264,9 @@ static uint64_t names_of(const struct process_groups *g, struct str cgroup)
 }
 
 /*
- * Append the facts that decide about a process' labels. Processes with equal
- * keys have equal labels. Relabelling rules may use any fact, so with rules
- * each process has a key of its own.
+ * Append the key of a process to `out`: the facts that decide about its labels.
+ * Processes with equal keys have equal labels. Relabelling rules may use any
+ * fact, so with rules each process has a key of its own.
  */
 static void process_key(const struct process_groups *g,
 			const struct process_facts *p, struct str cgroup,

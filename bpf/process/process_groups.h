@@ -4,7 +4,8 @@
  * default, these are the processes of one program in one container, systemd
  * unit or cgroup. Relabelling rules can change the labels, and drop processes.
  *
- * Ownership: the list owns its groups; rules are borrowed.
+ * Ownership: struct process_groups owns its groups; rules and the directory of
+ * log links are borrowed.
  * Threads: one thread at a time.
  */
 #ifndef BPF_PROCESS_PROCESS_GROUPS_H
@@ -18,10 +19,11 @@
 
 enum {
 	/*
-	 * Largest number of groups; further processes are not sampled. A group
-	 * exists only for processes in the table and for samples of one window,
-	 * so a user can have no more groups than the CPU time of the user
-	 * allows.
+	 * Largest number of groups. If a process would need one more group, its
+	 * samples are lost. A group is made only when a process is sampled.
+	 * When a window has ended, groups that no process in the table has are
+	 * forgotten. So a user who wants to use up the groups needs a sample
+	 * for each of them.
 	 */
 	PROCESS_GROUPS_MAX = 32 << 10,
 };
@@ -39,7 +41,7 @@ struct process_facts {
 struct process_group {
 	uint64_t names;        /* hash of the names of its container; 0: none */
 	struct labels *labels; /* NULL: its processes are dropped */
-	struct bytes key;      /* owned: what the labels were made of */
+	struct bytes key;      /* owned; made by process_key() */
 	char *cgroup;
 	bool live;
 	bool in_use;
@@ -67,7 +69,10 @@ struct process_groups {
  */
 struct str process_exe_name(struct str path);
 
-/* Begin with no group. `node` is copied; the rest is borrowed. */
+/*
+ * Begin with no group. `node` is the name of the machine, and is copied. The
+ * rest is borrowed.
+ */
 void process_groups_init(struct process_groups *g, const char *node,
 			 const char *container_logs,
 			 const struct relabel_rules *rules);
@@ -76,17 +81,18 @@ void process_groups_init(struct process_groups *g, const char *node,
 void process_groups_fini(struct process_groups *g);
 
 /*
- * Return the number of the group of a process, or PROCESS_NO_GROUP if there are
- * too many groups. `inherited` is the group of the parent. If the cgroup of the
- * process is not known, that of `inherited` is used.
+ * Return the number of the group of a process; it is added if it is new.
+ * PROCESS_NO_GROUP: there are too many groups. `inherited` is the group that
+ * the process had before, or that of its parent, or PROCESS_NO_GROUP. If the
+ * cgroup of the process is not known, that of `inherited` is used, or "/".
  */
 uint32_t process_groups_find(struct process_groups *g,
 			     const struct process_facts *p, uint32_t inherited);
 
 /*
- * Return the labels that the profiles of all programs have, in any group; NULL:
- * the name of the machine cannot be the value of a label. The caller owns the
- * reference.
+ * Return the labels that all groups have in common: the profile type, the job
+ * and the machine. NULL: the name of the machine cannot be the value of a
+ * label. The caller owns the reference.
  */
 struct labels *process_groups_node(const struct process_groups *g);
 
@@ -95,8 +101,8 @@ struct labels *process_groups_labels(const struct process_groups *g,
 				     uint32_t number);
 
 /*
- * Take over the newest names of containers. Returns false if they are the same
- * as before. Groups keep their labels.
+ * Take over the newest set of container names. Returns false if it is the same
+ * set as before. Groups keep their labels: see process_groups_is_stale().
  */
 bool process_groups_take_names(struct process_groups *g,
 			       struct container_names *names);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Process mounts: which mounts of a process may be entered. Looking at a file
- * of a FUSE file system waits for a server, which may be any user's. Once the
- * request was sent, the wait cannot be given up; even closing a file waits. In
- * a user namespace of their own, users may also mount FUSE below overlayfs,
- * which hides it. So files are looked for only on other file systems, and on
- * overlayfs only if root has mounted it (docs/decisions.md, 196). Nothing here
- * asks a file system.
+ * of a FUSE file system waits for its server, which may be any user's program.
+ * Once the request was sent, the wait cannot be given up; even closing a file
+ * waits. In a user namespace of their own, users may also mount an overlayfs
+ * above FUSE, which does not show that the files are of FUSE. So files of FUSE
+ * are not looked for at all, and files of overlayfs only if root has mounted it
+ * (docs/decisions.md, 196). No function here sends a request to the file system
+ * of a process.
  *
- * The list of mounts is read while the descriptor is open. The kernel reuses
- * the number of a mount that is gone, but an open descriptor keeps its mount,
- * and so the number.
+ * The list of mounts is read while a descriptor of the place (O_PATH) is open.
+ * The kernel reuses the number of a mount that is gone, but an open descriptor
+ * keeps its mount, and so the number.
  */
 #include "bpf/process/process_file.h"
 
@@ -27,7 +28,10 @@
 
 #include "base/file_slurp.h"
 
-/* A mount has about 150 bytes in mountinfo; large machines have thousands. */
+/*
+ * Largest size of the list of mounts in bytes. Each has about 150 bytes in
+ * mountinfo; large machines have thousands of them.
+ */
 #define MOUNTS_MAX (16 << 20)
 
 /* A line of the list of mounts. */
@@ -46,9 +50,10 @@ static bool mounts_same_object(const struct stat *a, const struct stat *b)
 
 /*
  * Whether the mounts that a process sees belong to the user namespace of
- * everprof. The process may leave these mounts and come back to them: another
- * of its threads may have stayed there, and takes over the number of the
- * process when it runs a program.
+ * everprof. The answer may become false and then true again: the process can
+ * leave its mount namespace while one of its threads stays there. When that
+ * thread calls execve(), it takes over the PID of the process, and so the
+ * process is in the first namespace again.
  */
 static bool mounts_are_of_root(uint32_t pid)
 {
@@ -75,7 +80,7 @@ static bool mounts_are_of_root(uint32_t pid)
 
 /*
  * Parse a line of mountinfo: "36 35 98:0 /root /mount/point options optional… -
- * type source options". False: it is another text.
+ * type source options". False: the line is malformed.
  */
 static bool mounts_parse_line(char *line, struct process_mount *out)
 {
@@ -97,10 +102,12 @@ static bool mounts_parse_line(char *line, struct process_mount *out)
 
 /*
  * Open the list of the mounts that a process has, as they are seen from its
- * root. The list stays as it is at this moment, whatever the process does
- * before it is read. *of_root says whether these mounts belong to the user
- * namespace of everprof. Because a process can change its mounts at any time,
- * this is checked before and after the opening.
+ * root. The list remains that of the mount namespace and the root of this
+ * moment, even if the process changes to others before the list is read.
+ * *of_root says whether this namespace belongs to the user namespace of
+ * everprof. Because the process can change its namespace at any time, that is
+ * checked before and after the opening. Returns -1 if the list cannot be
+ * opened.
  */
 static int mounts_open(uint32_t pid, bool *of_root)
 {
@@ -114,12 +121,12 @@ static int mounts_open(uint32_t pid, bool *of_root)
 	return fd;
 }
 
-/* Visit a mount. True: no other one is visited. */
+/* A callback for each mount. Returns true to end the visit. */
 typedef bool mount_visitor(const struct process_mount *mount, void *ctx);
 
 /*
- * Visit the mounts of a process, until the visitor returns true. False: it never
- * has. *of_root as mounts_open() has it.
+ * Call visit() for each mount of a process, until it returns true. False: it
+ * never did, or the list cannot be read. *of_root as in mounts_open().
  */
 static bool mounts_visit(uint32_t pid, mount_visitor *visit, void *ctx,
 			 bool *of_root)
@@ -145,8 +152,8 @@ static bool mounts_visit(uint32_t pid, mount_visitor *visit, void *ctx,
 }
 
 /*
- * Return the number of the mount that a descriptor is on. 0, which is the
- * number of no mount: it is not known.
+ * Return the number of the mount that `place` is on, or 0, which is the number
+ * of no mount, if it is not known.
  */
 static uint32_t mounts_number(int place)
 {
@@ -183,10 +190,10 @@ static bool mount_is_numbered(const struct process_mount *mount, void *wanted)
 }
 
 /*
- * Whether a mount may be entered. `of_root` says whether its list of mounts
- * belongs to the user namespace of everprof. If not, an overlay may be entered
- * if the first process of the machine sees it: then root has mounted it, as
- * container engines do.
+ * Whether a mount may be entered. `of_root` says whether the list that the
+ * mount was found in belongs to the user namespace of everprof. If not, an
+ * overlay may be entered only if the first process of the machine sees it: then
+ * root has mounted it, as container engines do.
  */
 static bool mounts_may_enter(struct process_mount *mount, bool of_root)
 {
@@ -198,7 +205,10 @@ static bool mounts_may_enter(struct process_mount *mount, bool of_root)
 	       mounts_visit(1, mount_is_overlay_of, &mount->device, &unused);
 }
 
-/* Whether a file is kept in memory, on no mount that anyone sees. */
+/*
+ * Whether `place` is on the file system of memfd_create(), whose files are in
+ * memory and on no mount that anyone sees.
+ */
 static bool mounts_is_in_memory(int place)
 {
 	int own = memfd_create("everprof", MFD_CLOEXEC);
@@ -222,7 +232,10 @@ bool process_mounts_allow(uint32_t pid, int place)
 	struct process_mount mount = { .id = mounts_number(place) };
 	bool of_root;
 
-	/* A process in a chroot does not see the mount that its root is on. */
+	/*
+	 * A process in a chroot does not see the mount that its root is on. The
+	 * first process of the machine mostly does.
+	 */
 	if (!mounts_visit(pid, mount_is_numbered, &mount, &of_root) &&
 	    !mounts_visit(1, mount_is_numbered, &mount, &of_root))
 		return mounts_is_in_memory(place);

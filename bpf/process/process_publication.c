@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Publication of a process: what the kernel's program knows of its mappings. A
- * child has the publication of its parent until one of them changes.
+ * Publication of a process: the copy of its mappings that the program in the
+ * kernel (bpf/kernel/sampler.bpf.c) reads. A child shares the publication of
+ * its parent until one of them changes.
  */
 #include "bpf/process/process_table.h"
 
@@ -57,9 +58,10 @@ static bool process_has_table(const struct process_table *t,
 }
 
 /*
- * Correct the older publication of a process whose mappings find no room. The
- * entries of a table that is gone will belong to another table, so no published
- * mapping may refer to them. Returns false.
+ * Correct the publication that a process has, because there is no room for a
+ * new one. The entries of an evicted table will belong to another table, so no
+ * published mapping may refer to them any more. Returns false, for
+ * process_publish().
  */
 static bool process_publish_less(struct process_table *t, struct process *p)
 {
@@ -73,8 +75,9 @@ static bool process_publish_less(struct process_table *t, struct process *p)
 		struct sampler_mapping *m = &t->mappings[i];
 
 		/*
-		 * The kernel may read it meanwhile; both values are right for
-		 * it.
+		 * The kernel may read `pages` meanwhile. Both values are right
+		 * for it, because the entries of an evicted table are not
+		 * reused before EXTENTS_DELAY_MS have passed.
 		 */
 		if (m->pages && !process_has_table(t, p, m))
 			__atomic_store_n(&m->pages, 0, __ATOMIC_RELAXED);

@@ -24,7 +24,10 @@ enum process_operation {
 	PROCESS_OPERATIONS,
 };
 
-/* Append the beginning of a file of a process; nothing, if it has none. */
+/*
+ * Append at most `max` bytes of a file of a process as a text. If the file
+ * cannot be opened, the text is empty.
+ */
 static void process_read_text(int dir, const char *file, size_t max,
 			      struct buf *out)
 {
@@ -42,7 +45,10 @@ static void process_read_text(int dir, const char *file, size_t max,
 	enc_str(out, (struct str){ .ptr = text, .len = len });
 }
 
-/* Append the path of the program of a process. */
+/*
+ * Append the path of the program of a process as a text, which is empty if the
+ * path cannot be read.
+ */
 static void process_read_exe(int dir, struct buf *out)
 {
 	char target[4096];
@@ -97,7 +103,10 @@ int process_reader_read(struct file_helper *reader, uint32_t pid,
 	int dir;
 	int rc;
 
-	/* The directory stays that of this process when the number is reused. */
+	/*
+	 * The directory stays that of this process, even if its PID is used
+	 * again.
+	 */
 	snprintf(path, sizeof(path), "/proc/%u", pid);
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)

@@ -9,8 +9,8 @@
 
 enum {
 	/*
-	 * After which time mappings may be read again, and how often this time
-	 * is doubled at most.
+	 * After read number n of the mappings, the next one is allowed after
+	 * this time, doubled n times, but at most PROCESS_SCANS_SHIFT times.
 	 */
 	PROCESS_SCAN_MS = 100,
 	PROCESS_SCANS_SHIFT = 8,
@@ -22,7 +22,10 @@ enum {
 
 static uint64_t process_hash(uint32_t pid)
 {
-	/* The multiplier of Fibonacci hashing. */
+	/*
+	 * hash_number() is for numbers that no outsider can choose. The kernel
+	 * chooses PIDs.
+	 */
 	return hash_number(pid);
 }
 
@@ -105,9 +108,10 @@ static void process_forget(struct process_table *t, uint32_t number)
 }
 
 /*
- * Whether a process gives way to others when the hand of the clock (the
- * replacement algorithm) reaches it. It does if it was not sampled since the
- * last time, or if it has more than its share.
+ * Whether a process is evicted when the hand of the clock (the replacement
+ * algorithm) reaches it: if it was not sampled since the hand was there last,
+ * or has more than PROCESS_FAIR_RANGES ranges. Processes that are marked or
+ * being read stay. Resets p->sampled of the others.
  */
 static bool process_gives_way(struct process *p, uint64_t now)
 {
@@ -122,8 +126,8 @@ static bool process_gives_way(struct process *p, uint64_t now)
 }
 
 /*
- * Forget a process that gives way to others, but not the one to keep, which may
- * be NULL. False: none was found.
+ * Evict a process other than `keep`, which may be NULL. False: none of those
+ * that were looked at gives way.
  */
 static bool process_evict(struct process_table *t, const struct process *keep,
 			  uint64_t now)
@@ -172,7 +176,10 @@ static struct process *process_add(struct process_table *t, uint32_t pid,
 	return &t->processes.v[number];
 }
 
-/* Return a process that is alive, and add it if it is not known. */
+/*
+ * Return a process that is alive. It is added if it is not known; NULL: there
+ * is no room for it.
+ */
 static struct process *process_get(struct process_table *t, uint32_t pid,
 				   uint64_t now)
 {
@@ -180,7 +187,7 @@ static struct process *process_get(struct process_table *t, uint32_t pid,
 
 	if (number == TABLE_NONE)
 		return process_add(t, pid, now);
-	/* The number of a process that ended is used again. */
+	/* The PID of a process that has ended is used again. */
 	if (t->processes.v[number].ended) {
 		process_withdraw(t, &t->processes.v[number], now);
 		process_forget(t, number);
@@ -213,20 +220,29 @@ static void process_map(struct process_table *t, struct process *p,
 	process_change(t, p);
 }
 
-/* The time of mappings. */
+/*
+ * Convert a time of the monotonic clock to the time of mappings, see
+ * PROCESS_SINCE_SHIFT.
+ */
 static uint32_t process_since(uint64_t ns)
 {
 	return (uint32_t)(ns >> PROCESS_SINCE_SHIFT);
 }
 
-/* The kernel maps the program of a process first, then its interpreter. */
+/*
+ * Note that a process has mapped `file`. The first file is its program: the
+ * kernel maps the program first, then its interpreter.
+ */
 static void process_runs(struct process *p, uint32_t file)
 {
 	if (p->program == FILE_NONE)
 		p->program = file;
 }
 
-/* The kernel's own library, which is one file for all processes. */
+/*
+ * The vDSO, a library that the kernel maps into each process. It counts as one
+ * file of root for all processes.
+ */
 #define VDSO "[vdso]"
 
 /* Whether a path names a file, and not memory such as "[heap]" or "//anon". */
@@ -285,7 +301,10 @@ static void process_leave_group(struct process *p, uint32_t old)
 		p->old_group = old;
 }
 
-/* A child has what its parent has, also in the kernel. */
+/*
+ * A fork was reported: let the child have what its parent has, also in the
+ * kernel.
+ */
 static void process_report_fork(struct process_table *t,
 				const struct side_band_record *r, uint64_t now)
 {
@@ -473,7 +492,7 @@ const struct process *process_table_answer(struct process_table *t,
 	return p->began_ns < read_ns ? p : NULL;
 }
 
-/* Add the mappings of a text. */
+/* Add the mappings of `maps`, lines of /proc/PID/maps, to a process. */
 static void process_map_text(struct process_table *t, struct process *p,
 			     struct str maps, uint64_t now)
 {
@@ -522,8 +541,8 @@ void process_table_scan(struct process_table *t, uint32_t pid,
 		return;
 	p = process_get(t, pid, now);
 	/*
-	 * The text is about the program that ran before; what the process has
-	 * mapped since was reported.
+	 * If p->began_ns is not before `read_ns`, the text is about the program
+	 * that ran before. What the process has mapped since was reported.
 	 */
 	if (!p || p->began_ns >= read_ns)
 		return;
@@ -555,8 +574,9 @@ static void process_retire(struct process_table *t, uint32_t number,
 }
 
 /*
- * Let processes give way to those that are sampled, but have no room for their
- * mappings. The room becomes free after EXTENTS_DELAY_MS.
+ * Evict processes for those that are sampled, but found no room for their
+ * mappings. `mappings` is the number of the mappings that found none. The room
+ * of evicted processes becomes free after EXTENTS_DELAY_MS.
  */
 static void process_table_make_room(struct process_table *t, size_t mappings,
 				    uint64_t now)
@@ -581,7 +601,7 @@ static void process_table_retire(struct process_table *t, uint64_t now)
 		uint32_t number = t->ended.v[i];
 		const struct process *p = &t->processes.v[number];
 
-		/* Another process may have its place by now. */
+		/* The element may be that of another process by now. */
 		if (p->live && p->ended)
 			process_retire(t, number, now);
 		if (p->live && p->ended)
@@ -598,8 +618,9 @@ void process_table_publish(struct process_table *t, uint64_t now)
 		struct process *p = &t->processes.v[t->work.v[i]];
 
 		/*
-		 * The process was forgotten since. If another one has its
-		 * place, the list has that place twice.
+		 * The process was forgotten since it was listed. If another one
+		 * has its number by now and was listed, too, the list has that
+		 * number twice.
 		 */
 		if (!p->listed)
 			continue;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Process table: the running processes and their mappings, as the kernel's
- * reports and /proc state them. The table publishes the mappings for the
- * program in the kernel. Where there is no room, processes of which no samples
- * are taken are forgotten; what is needed is read again with their next sample.
+ * reports and /proc state them. The table publishes the mappings: it copies
+ * them into an array that the program in the kernel reads. When there is no
+ * room, processes that are not sampled, or that have many mappings, are
+ * evicted. What is needed of them is read again with their next sample.
  *
  * Ownership: the table owns its processes; files and mappings are borrowed.
  * Threads: one thread at a time.
@@ -40,7 +41,7 @@ enum {
 	 */
 	PROCESS_ASKED_MS = 1000,
 	/*
-	 * A process with more ranges gives way to others also while it is
+	 * A process with more ranges than this may be evicted even while it is
 	 * sampled.
 	 */
 	PROCESS_FAIR_RANGES = 256,
@@ -57,7 +58,10 @@ enum {
 	PROCESS_NO_GROUP = UINT32_MAX
 };
 
-/* Where a process' mappings are published. */
+/*
+ * A part of the array of mappings that the kernel reads, for one process or
+ * several.
+ */
 struct publication {
 	struct extent extent;
 	uint32_t users; /* processes that share it since a fork */
@@ -69,28 +73,33 @@ struct process {
 	struct process_uid uid;
 	char name[PROCESS_NAME_MAX]; /* of its first thread */
 	struct address_space space;
-	uint32_t publication; /* number, or UINT32_MAX */
+	uint32_t publication; /* index in `publications`, or PUBLICATION_NONE */
 	uint32_t program;     /* file that it runs, or FILE_NONE */
 	/*
-	 * The number that the caller gave to the group of this process, or
-	 * PROCESS_NO_GROUP. It is reset when the process runs another program.
-	 * `old_group` is the number before that, or the number of the parent.
+	 * The number of its group, which the caller has set, or
+	 * PROCESS_NO_GROUP: none was set since the process began to run its
+	 * program, or since process_table_regroup(). `old_group` is the group
+	 * before that, or that of the parent.
 	 */
 	uint32_t group;
 	uint32_t old_group;
-	bool marked;         /* by the caller; so are its children */
-	uint32_t scans;      /* how often its mappings were read */
+	bool marked; /* see process_table_mark() */
+	uint32_t
+		scans; /* number of reads that process_table_may_scan() allowed, up to a limit */
 	uint64_t scan_after; /* when they may be read again */
 	bool asked;          /* it is being read, process_table_may_scan() */
 	uint64_t asked_at;
-	/* When it began, or ran its program, as reported; ns; 0: not reported. */
+	/*
+	 * When the process began, or began to run its program, as the kernel
+	 * reported it, in ns; 0: it was not reported.
+	 */
 	uint64_t began_ns;
 	bool live;    /* not a gap in the array of processes */
 	bool changed; /* since it was published */
 	/* its publication was corrected, since it changed last */
 	bool corrected;
 	bool listed;  /* in the list of processes that need work */
-	bool sampled; /* sampled since the hand of the table reached it last */
+	bool sampled; /* sampled since process_evict() visited it last */
 	bool ignored; /* until it runs another program */
 	bool ended;
 	uint64_t ended_at;
@@ -98,7 +107,10 @@ struct process {
 
 /* Tells the kernel about processes. */
 struct process_publisher {
-	/* Publish, or replace, the mappings of a process. */
+	/*
+	 * Publish, or replace, the mappings of a process. False: there is no
+	 * room.
+	 */
 	bool (*set)(void *ctx, uint32_t pid, const struct sampler_process *p);
 	void (*remove)(void *ctx, uint32_t pid);
 	void *ctx;
@@ -114,8 +126,8 @@ struct process_table {
 	VEC(struct process) processes;
 	VEC(uint32_t) gaps;
 	VEC(uint32_t) work;    /* for process_table_publish() */
-	VEC(uint32_t) ended;   /* in this order */
-	uint64_t retire_after; /* when those are visited again */
+	VEC(uint32_t) ended;   /* processes that have ended, in this order */
+	uint64_t retire_after; /* when `ended` is visited again */
 	VEC(struct publication) publications;
 	VEC(uint32_t) publication_gaps;
 	struct table by_pid;
@@ -134,7 +146,10 @@ void process_table_init(struct process_table *t, struct file_table *files,
 /* Forget all processes. */
 void process_table_fini(struct process_table *t);
 
-/* Note that a sample of a process was taken: others give way to it. */
+/*
+ * Note that a sample of a process was taken, so that others give way to it.
+ * Mappings that found no room before are published again.
+ */
 void process_table_sampled(struct process_table *t, uint32_t pid);
 
 /* Apply a report of the kernel. */
@@ -142,16 +157,20 @@ void process_table_report(struct process_table *t,
 			  const struct side_band_record *r, uint64_t now);
 
 /*
- * Set the name of a process, and replace its mappings by those of `text`, which
- * was read at the time `read_ns` (bpf/process/process_reader.h). Mappings that
- * were reported after that time stay, because the text may not have them.
- * Mapped files are identified by device and inode.
+ * Set the name of a process, and replace its mappings by those of `text`
+ * (bpf/process/process_reader.h), which was read at the time `read_ns`.
+ * Mappings that were reported after that time stay, because `text` may not have
+ * them. If the process has ended or has run another program since, nothing
+ * changes. Mapped files are identified by device and inode.
  */
 void process_table_scan(struct process_table *t, uint32_t pid,
 			const struct process_text *text, uint64_t read_ns,
 			uint64_t now);
 
-/* Return the user of a process; PROCESS_UID_GONE: it is not known. */
+/*
+ * Return the user ID of a process. PROCESS_UID_GONE: the process or its user is
+ * not known.
+ */
 uint32_t process_table_uid(struct process_table *t, uint32_t pid);
 
 /* Set the group of a process. If the process is not known, do nothing. */
@@ -165,28 +184,33 @@ void process_table_set_group(struct process_table *t, uint32_t pid,
 void process_table_ignore(struct process_table *t, uint32_t pid);
 
 /*
- * Take a process out of its group, which becomes its `old_group`, and let it be
- * sampled again if it was ignored.
+ * Take a process out of its group, which is remembered as `old_group`, and let
+ * the process be sampled again if it was ignored.
  */
 void process_table_regroup(struct process_table *t, struct process *p);
 
-/* Mark a process, which becomes known. */
+/*
+ * Mark a process, which is added if it is not known. Marked processes are never
+ * evicted, and their children are marked, too.
+ */
 void process_table_mark(struct process_table *t, uint32_t pid, uint64_t now);
 
 /*
- * Whether a process may be read again, because a sample was taken outside of
- * its mappings, or its group is not known. The first read is allowed at once,
- * further ones after ever longer times, because code may always be where no
- * mapping is reported. Counts the attempt, and notes that the process is being
- * read, until process_table_answer().
+ * Whether a process may be read, because a sample was taken outside of its
+ * mappings, or its group is not known. The first read is allowed at once. The
+ * time until each further one doubles, up to some 25 seconds: some code is
+ * never in a reported mapping, so each of its samples asks for a read again. If
+ * the process may be read, this is counted, and the process is noted as being
+ * read, until process_table_answer(). A process that is not known is added.
  */
 bool process_table_may_scan(struct process_table *t, uint32_t pid,
 			    uint64_t now);
 
 /*
  * Note that a process was read, with success or not, at the time `read_ns`.
- * Returns the process, borrowed until the next change, if it was asked for by
- * process_table_may_scan() and has not run another program since; else NULL.
+ * Returns the process, borrowed until the next change, if
+ * process_table_may_scan() had noted it as being read, and it began its program
+ * before `read_ns`; else NULL.
  */
 const struct process *process_table_answer(struct process_table *t,
 					   uint32_t pid, uint64_t read_ns);
@@ -197,7 +221,10 @@ const struct process *process_table_answer(struct process_table *t,
  */
 void process_table_publish(struct process_table *t, uint64_t now);
 
-/* Say that a file was read: the processes that have it have changed. */
+/*
+ * Note that a file was read, or has lost its unwind table: the processes that
+ * have the file are published again.
+ */
 void process_table_file_changed(struct process_table *t, uint32_t file);
 
 /* Forget files that no process has and whose numbers are not in `files`. */
@@ -213,8 +240,9 @@ const struct process *process_table_find(const struct process_table *t,
 
 /*
  * Publish what a process has mapped. False: there is no room, which is counted.
- * The older publication then stays, but its mappings lose the tables that they
- * do not have any more, and the process still counts as changed.
+ * The publication that the process has then stays, except that mappings whose
+ * unwind table was evicted or replaced have no table any more. The process
+ * still counts as changed.
  */
 NODISCARD bool process_publish(struct process_table *t, struct process *p,
 			       uint64_t now);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Process uid: the user of a process. The files of the process are opened as
- * this user, and count to the share of this user. The user is the owner of
- * /proc/PID, whether or not the process is dumpable. The file status has the
- * user, too, but reading it takes 10 ms if the user is in 65 536 groups. The
- * user is asked for once for each program that a process runs, and again before
- * a file is to be opened as the user, because a process may change its user.
+ * this user, and count to the share of this user. The user is the owner of the
+ * directory /proc/PID, whether or not the process is dumpable. /proc/PID/status
+ * has the user, too, but reading it takes 10 ms if the user is in 65 536
+ * groups. The user is read once for each program that a process runs, and again
+ * before a file is to be opened as the user, because a process may change its
+ * user.
  *
- * Threads: one thread at a time for each.
+ * Threads: one thread at a time for each struct process_uid.
  */
 #ifndef BPF_PROCESS_PROCESS_UID_H
 #define BPF_PROCESS_PROCESS_UID_H
@@ -19,7 +20,10 @@
 #define PROCESS_UID_GONE UINT32_MAX
 
 struct process_uid {
-	/* if not known: that of the parent, or of the previous program */
+	/*
+	 * if not known: a guess, the user of the parent or of the previous
+	 * program
+	 */
 	uint32_t uid;
 	bool is_known;
 };
@@ -36,7 +40,10 @@ static inline struct process_uid process_uid_guess(struct process_uid before)
 	return (struct process_uid){ .uid = before.uid };
 }
 
-/* Return the user of a process, or the guess, if it has ended. */
+/*
+ * Return the user of process `pid`, which the first call reads from /proc, or
+ * the guess, if the process has ended.
+ */
 uint32_t process_uid_find(struct process_uid *u, uint32_t pid);
 
 /* The same, but read the user from /proc again, even if it is known. */

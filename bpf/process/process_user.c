@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 /*
- * Read the beginning of the status of a process. If it is cut, it ends at its
- * last blank, so that no number is cut. *whole says whether it is all of the
- * status. False: the process has ended.
+ * Read the beginning of the status of a process into `text`. *whole says
+ * whether this is the whole status. If not, `text` ends behind its last blank,
+ * tab or newline, so that no number is cut. False: the process has ended.
  */
 static bool process_status_read(uint32_t pid,
 				char text[PROCESS_USER_STATUS_MAX], bool *whole)
@@ -33,7 +33,9 @@ static bool process_status_read(uint32_t pid,
 	return n > 0;
 }
 
-/* Add the numbers of a line of the status to a list. */
+/*
+ * Append the numbers that follow `key` in a line of the status to out->groups.
+ */
 static void process_user_numbers(const char *status, const char *key,
 				 struct process_user *out)
 {
@@ -55,7 +57,7 @@ static void process_user_numbers(const char *status, const char *key,
 
 /*
  * Take the last of the four numbers of a line: real, effective, saved, and that
- * for files. False: there are fewer.
+ * for files. False: there are not four.
  */
 static bool process_user_last(const char *status, const char *key,
 			      uint32_t *out)
@@ -83,7 +85,10 @@ static bool process_user_is_here(uint32_t pid)
 	       own.st_dev == its.st_dev && own.st_ino == its.st_ino;
 }
 
-/* Whether a process of root may read all files: its capabilities decide. */
+/*
+ * Whether a process of root may read all files: it needs a capability for this,
+ * in the user namespace of everprof.
+ */
 static bool process_user_reads_all(const char *status, uint32_t pid)
 {
 	static const char key[] = "\nCapEff:\t";
@@ -135,9 +140,10 @@ void process_user_fini(struct process_user *u)
 }
 
 /*
- * Whether the user has the right `bit` as one of all others. If not all groups
- * of the user are known, the group of the file must have the right, too. Nobody
- * may be the owner, so the owner must have it, too.
+ * Whether the user has the right `bit` because all other users have it. If not
+ * all groups of the user are known, one of them may be the group of the file,
+ * so this group must have the right, too. PROCESS_USER_NOBODY may stand for the
+ * owner of the file, so for this user the owner must have the right, too.
  */
 static bool process_user_may_as_other(const struct process_user *u,
 				      const struct stat *st, unsigned bit)

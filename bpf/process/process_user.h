@@ -2,10 +2,10 @@
 /*
  * Process user: which files the user of a process could open. The collector may
  * read every file, but the paths come from processes. A process must neither
- * learn what its user cannot read, nor have such a file opened.
+ * learn what its user cannot read, nor make the collector open such a file.
  *
  * Ownership: process_user_fini() frees the groups.
- * Threads: one thread at a time for each.
+ * Threads: one thread at a time for each struct process_user.
  * Source: path_resolution(7), "Permissions"; proc(5), /proc/PID/status.
  */
 #ifndef BPF_PROCESS_PROCESS_USER_H
@@ -18,9 +18,9 @@
 enum {
 	/*
 	 * How many bytes of the status of a process are read. There is room for
-	 * some hundred groups. Groups that are cut off give no rights. They may
-	 * take rights away: the user may be in a group that has fewer rights to
-	 * a file than all others.
+	 * some hundred groups. Groups that are cut off give no rights. As a
+	 * group may also have fewer rights to a file than other users,
+	 * `is_whole` says whether all groups are known.
 	 */
 	PROCESS_USER_STATUS_MAX = 8 << 10,
 };
@@ -35,13 +35,15 @@ enum {
 /* The user and the groups by which the kernel checks files for a process. */
 struct process_user {
 	uint32_t uid;
-	/* It is root with the right to read all files, capabilities(7). */
+	/*
+	 * The user is root, with the right to read all files, capabilities(7).
+	 */
 	bool reads_all;
-	bool is_whole; /* its groups are all there */
+	bool is_whole; /* all groups of the user are in `groups` */
 	VEC(uint32_t) groups;
 };
 
-/* Begin with the user without rights. */
+/* Begin with nobody, who has no rights but those of all users. */
 void process_user_init(struct process_user *u);
 
 /* Read the user of a process, or nobody, if the process has ended. */

@@ -30,7 +30,8 @@ static int room_part_compare(const void *a, const void *b)
 
 /*
  * Find the first neighbours that leave a free piece of `count` entries when
- * they go. Only parts that were not used after the time `until` may go.
+ * they go. Only parts with `may_go` that were not used after the time `until`
+ * may go.
  */
 static bool table_room_find_until(const struct table_room *r, uint32_t count,
 				  uint64_t until, size_t *first, size_t *end)
@@ -51,7 +52,10 @@ static bool table_room_find_until(const struct table_room *r, uint32_t count,
 	return r->capacity - begin >= count;
 }
 
-/* Drop neighbours at the front that need not go. */
+/*
+ * Exclude neighbours at the front from [*first, end) if the others leave enough
+ * room without them.
+ */
 static void table_room_shrink(const struct table_room *r, uint32_t count,
 			      size_t *first, size_t end)
 {
@@ -78,7 +82,10 @@ bool table_room_find(struct table_room *r, uint32_t count, size_t *first,
 		      room_part_compare);
 	if (!table_room_find_until(r, count, high, first, end))
 		return false;
-	/* The more recent the time, the more parts may go. */
+	/*
+	 * The later `until`, the more parts may go, so a binary search finds
+	 * the earliest time that is enough.
+	 */
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
 

@@ -5,7 +5,7 @@
  * them would have to go until one piece is large enough. Therefore, tables that
  * are neighbours go together.
  *
- * Ownership: the caller's.
+ * Ownership: the caller owns struct table_room.
  * Threads: one thread at a time.
  * Units: milliseconds of a clock that never goes back.
  */
@@ -23,7 +23,7 @@ struct room_part {
 	bool may_go;
 };
 
-/* The array. No two parts overlap. */
+/* The array, as a list of the parts that are not free. No two parts overlap. */
 struct table_room {
 	VEC(struct room_part) parts;
 	uint32_t capacity; /* number of entries */
@@ -32,14 +32,15 @@ struct table_room {
 /* Free the list of parts. */
 void table_room_fini(struct table_room *r);
 
-/* Return how many entries are free when all parts go that may. */
+/* Return how many entries are free once all parts with `may_go` are gone. */
 uint32_t table_room_left(const struct table_room *r);
 
 /*
- * Sort the parts by their places, and find neighbours that leave one free piece
- * of `count` entries when they go: parts [*first, *end), which may be none. If
- * there are several such groups of neighbours, choose the one whose last use is
- * longest ago. False: there are none.
+ * Sort the parts by their places. Then find neighbours, the parts [*first,
+ * *end), that may go and would leave one free piece of at least `count`
+ * entries. If there is such a piece already, [*first, *end) is empty. Of
+ * several such groups of neighbours, choose the one whose most recent use is
+ * longest ago. False: no neighbours that may go leave such a piece.
  */
 NODISCARD bool table_room_find(struct table_room *r, uint32_t count,
 			       size_t *first, size_t *end);

@@ -6,9 +6,10 @@
 
 enum {
 	/*
-	 * Tables in use are moved, to join free pieces into one, only if this
-	 * part of the room stays free. Otherwise, they might find no other
-	 * place.
+	 * Sampled tables are evicted to join free pieces into one only if,
+	 * beside the new table, this part (an eighth) of the array stays free.
+	 * Otherwise, the evicted tables might find no other place when their
+	 * files are read again.
 	 */
 	ROOM_FOR_PIECES = 8,
 };
@@ -73,8 +74,9 @@ static void table_store_evict(struct table_store *s, uint32_t number,
 }
 
 /*
- * Take the entries of a table that has users. The kernel may read them until the
- * owner has published the processes without them.
+ * Take the entries of a table that has users. The kernel may read them until
+ * the processes that have the file are published again. `withdrawn` lists the
+ * table for that purpose.
  */
 static void table_store_withdraw(struct table_store *s, uint32_t number,
 				 uint64_t now)
@@ -103,9 +105,9 @@ static uint64_t table_store_share(const struct table_store *s, uint32_t owner)
 
 /*
  * Find the owner other than root whose tables have more than half of the room.
- * Returns how many entries they have more than half; 0: there is no such owner.
- * Only the winner of a vote (the algorithm of Boyer and Moore) can be this
- * owner.
+ * Returns by how many entries they exceed half of it; 0: there is no such
+ * owner. Only the winner of a vote (the algorithm of Boyer and Moore) can be
+ * this owner.
  */
 static uint32_t table_store_surplus(const struct table_store *s,
 				    uint32_t *winner)
@@ -134,7 +136,7 @@ static uint32_t table_store_surplus(const struct table_store *s,
 		       0;
 }
 
-/* List the parts of the array; no part may go. */
+/* List the parts of the array that tables have. No part has `may_go` yet. */
 static void table_store_list(const struct table_store *s,
 			     struct table_room *room)
 {
@@ -153,7 +155,7 @@ static void table_store_list(const struct table_store *s,
 
 /*
  * Permit idle tables to go: those that no process has and, if `users` is true,
- * also those that processes have.
+ * also those that processes have, but that were in no sample for TABLE_IDLE_MS.
  */
 static void table_store_offer_idle(const struct table_store *s,
 				   struct table_room *room, bool users,
@@ -169,7 +171,7 @@ static void table_store_offer_idle(const struct table_store *s,
 	}
 }
 
-/* Permit all tables of an owner to go. NULL: those of all owners. */
+/* Permit all tables of `owner` to go, too. NULL: those of all owners. */
 static void table_store_offer(const struct table_store *s,
 			      struct table_room *room, const uint32_t *owner)
 {
@@ -180,7 +182,10 @@ static void table_store_offer(const struct table_store *s,
 	}
 }
 
-/* Remove the tables that leave room for `count` entries. False: too few may go. */
+/*
+ * Evict neighbours that leave a piece of `count` entries. False: too few tables
+ * may go.
+ */
 static bool table_store_clear(struct table_store *s, struct table_room *room,
 			      uint32_t count, uint64_t now)
 {
@@ -201,7 +206,10 @@ static bool table_store_clear(struct table_store *s, struct table_room *room,
 	return true;
 }
 
-/* Evict tables that no process has, so that there is room at once. */
+/*
+ * Evict tables that no process has, so that a piece of `count` entries is free
+ * at once. False: these tables are too few.
+ */
 static bool table_store_make_room(struct table_store *s, uint32_t count,
 				  uint64_t now)
 {
@@ -220,11 +228,15 @@ static bool table_store_make_room(struct table_store *s, uint32_t count,
 }
 
 /*
- * Take tables from processes, so that there is room later for a table of
- * `owner` with `count` entries. Idle tables are taken first. If these do not
- * suffice, and there is enough free room, but in pieces, any tables are taken;
- * these will fit into the pieces. Otherwise, tables of another owner who has
- * more than half of the room are taken.
+ * Evict tables that processes have, so that later, when the kernel does not
+ * read their entries any more, there is a piece of `count` entries for a table
+ * of `owner`. Idle tables go first. If they leave no piece that is large
+ * enough, although the free and idle entries suffice for the new table and a
+ * reserve of 1/ROOM_FOR_PIECES of the array, any tables may go. Their files are
+ * read again later, and thanks to the reserve, their entries mostly fit into
+ * the remaining pieces. If the free and idle entries do not suffice, but do
+ * together with what another owner, who is not root, has above half of the
+ * array, tables of this owner may go.
  */
 static void table_store_make_room_later(struct table_store *s, uint32_t count,
 					uint32_t owner, uint64_t now)
@@ -257,7 +269,10 @@ static uint32_t table_store_number(struct table_store *s)
 	return (uint32_t)s->tables.count - 1;
 }
 
-/* Take room for entries, and evict tables for it. */
+/*
+ * Take room for `count` entries, and evict tables for it if necessary. False:
+ * there is no room now, but perhaps later.
+ */
 static bool table_store_room(struct table_store *s, uint32_t count,
 			     uint32_t owner, uint64_t now, struct extent *out)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Table store: the unwind tables in the kernel, which are packs. A table is
- * stored once, however many processes use the file. Tables remain until their
- * room is needed. Then tables that no process has are evicted first, and after
- * them tables that were in no sample for some time, even if a process has the
- * file. Neighbours are evicted together; those that were in no sample for the
- * longest time go first. A table that found no room, or was evicted while a
- * process had its file, is "crowded out": the owner reads its file again when
- * it is sampled.
+ * Table store: the unwind tables in the kernel, in the form of packs
+ * (unwind_pack.h). A table is stored once, however many processes use the file.
+ * Tables remain until their room is needed. Then tables that no process has are
+ * evicted first, and after them tables that were in no sample for some time,
+ * even if a process has the file. If that is not enough, see table_store_add().
+ * Neighbours are evicted together; those that were in no sample for the longest
+ * time go first. A table that found no room, or was evicted while a process had
+ * its file, is "crowded out": the file table reads the file again when it is
+ * sampled.
  *
  * Ownership: the store owns its tables; the entries are the sampler's.
  * Threads: one thread at a time.
@@ -27,7 +28,10 @@ enum {
 	 */
 	TABLE_KEY_MAX = 72,
 	TABLE_STORE_NONE = UINT32_MAX,
-	/* A table in use may be evicted if it was in no sample for this time. */
+	/*
+	 * A table that a process has may be evicted if it was in no sample for
+	 * this time.
+	 */
 	TABLE_IDLE_MS = 10000,
 };
 
@@ -40,16 +44,18 @@ struct table_key {
 /* A table: entries in the kernel. */
 struct stored_table {
 	struct table_key key;
-	uint32_t owner;        /* the user to whom the file belongs */
+	uint32_t
+		owner; /* user_ranges_share() of the user to whom the file belongs */
 	struct extent entries; /* none: the file has no rows, or no room */
 	uint32_t pages;        /* as in struct unwind_pack; 0: no entries */
 	uint32_t users;        /* number of references */
-	/* When it was in a sample last, was added, or lost its last user. */
+	/* When it was added, was in a sample last, or lost a reference last. */
 	uint64_t used_at;
 	bool live; /* not a gap in the array of tables */
 	/*
-	 * There is no room for its entries. It is not found by its key, so that
-	 * the next process of the program tries again.
+	 * There is no room for its entries. table_store_find() does not find
+	 * it, so that table_store_add() tries again when the file is read
+	 * again, or another file with this key is read.
 	 */
 	bool crowded_out;
 };
@@ -64,7 +70,10 @@ struct table_store {
 	struct table by_key;
 	uint64_t evicted;     /* number of tables that were evicted */
 	uint64_t crowded_out; /* number of tables that found no room */
-	/* Tables that were evicted while they had users, for the owner. */
+	/*
+	 * Tables that were evicted while they had users. The file table takes
+	 * them: file_table_take_withdrawn().
+	 */
 	VEC(uint32_t) withdrawn;
 };
 
@@ -83,15 +92,17 @@ uint32_t table_store_find(struct table_store *s, const struct table_key *key);
 
 /*
  * Add a table that the store does not have, and take a reference to it. To make
- * room for its entries, tables that no process has are evicted, then those that
- * were in no sample for TABLE_IDLE_MS. If free room lies in too many pieces,
- * tables between the pieces are evicted, too, and find room elsewhere.
- * Otherwise, another owner, who is not root and has more than half of the room,
- * gives way, and keeps half of it; as only whole tables go, it may be less by a
- * part of one table. If a process has a table, or had it a moment ago, its
- * entries become free only after EXTENTS_DELAY_MS, when the kernel does not
- * read them any more. As long as there is no room, the new table has no
- * entries, and frame pointers are used. Returns the number of the table.
+ * room for its entries, tables that no process has are evicted. If these are
+ * too few, tables that were in no sample for TABLE_IDLE_MS are evicted, too. If
+ * there is enough free room, but in too many pieces, sampled tables between the
+ * pieces are evicted as well, and find room elsewhere when their files are read
+ * again. Otherwise, if another owner, who is not root, has more than half of
+ * the room, tables of this owner are evicted, if the owner can still have about
+ * half of the room afterwards. The entries of an evicted table that a process
+ * has, or had a moment ago, become free only after EXTENTS_DELAY_MS, when the
+ * kernel does not read them any more. As long as there is no room, the new
+ * table is crowded out: it has no entries, and frame pointers are used. Returns
+ * the number of the table.
  */
 uint32_t table_store_add(struct table_store *s, const struct table_key *key,
 			 uint32_t owner, const struct unwind_pack *pack,
@@ -101,8 +112,9 @@ uint32_t table_store_add(struct table_store *s, const struct table_key *key,
 bool table_store_sampled(struct table_store *s, uint32_t number, uint64_t now);
 
 /*
- * Return a table, borrowed until the next change. Its entries are valid while
- * there is a reference.
+ * Return a table, borrowed until the next change. The table remains in the
+ * store while there is a reference, but it loses its entries if it is evicted
+ * (crowded_out).
  */
 const struct stored_table *table_store_at(const struct table_store *s,
 					  uint32_t number);

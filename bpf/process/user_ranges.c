@@ -6,7 +6,7 @@
 
 /*
  * Parse a line, "name:first:count". False: the line is malformed, or its range
- * contains the number 0.
+ * is empty, contains the user ID 0, or ends behind the largest ID.
  */
 static bool user_range_parse(struct str line, struct user_range *out)
 {

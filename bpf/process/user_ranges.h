@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * User ranges: which user numbers belong to one user. A user may have 65 536 of
- * them for user namespaces. Shares of time and room are given to users, so all
- * numbers of such a range count as one user.
+ * User ranges: which user IDs belong to one user. A user may have 65 536
+ * further IDs for user namespaces. Shares of time and room are given to users,
+ * so all IDs of such a range count as one user. The ID of the user who has the
+ * range counts separately.
  *
  * Ownership: the ranges own their list.
  * Threads: any, after they were read.
@@ -18,7 +19,7 @@ enum {
 	USER_RANGES_FILE_MAX = 256 << 10,
 };
 
-/* Consecutive numbers. */
+/* Consecutive user IDs. */
 struct user_range {
 	uint32_t first; /* stands for all of them */
 	uint32_t count;
@@ -30,8 +31,9 @@ struct user_ranges {
 };
 
 /*
- * Read the ranges of a file as /etc/subuid. Lines that are wrong are left out. If
- * it cannot be read, there are no ranges.
+ * Read the ranges of the file `path`, which has the format of /etc/subuid.
+ * Lines that are malformed, or whose range contains the user ID 0, are left
+ * out. If the file cannot be read, there are no ranges.
  */
 void user_ranges_read(struct user_ranges *r, const char *path);
 
@@ -39,8 +41,8 @@ void user_ranges_read(struct user_ranges *r, const char *path);
 void user_ranges_fini(struct user_ranges *r);
 
 /*
- * Return the number to whose share a user counts: the first of its range, or
- * its own if it is in no range. `r` may be NULL.
+ * Return the user ID to whose share `uid` counts: the first ID of the range
+ * that contains `uid`, or `uid` itself if it is in no range. `r` may be NULL.
  */
 uint32_t user_ranges_share(const struct user_ranges *r, uint32_t uid);
 

@@ -111,7 +111,7 @@ static void cfa_run_define(struct cfa_run *r, uint64_t reg, int64_t offset)
 	r->rules.cfa_offset = offset;
 }
 
-/* The offset of an instruction whose operand is factored and signed. */
+/* Read a signed operand, and return it times data_align. */
 static int64_t cfa_run_factored(struct cfa_run *r)
 {
 	int64_t offset;
@@ -123,8 +123,8 @@ static int64_t cfa_run_factored(struct cfa_run *r)
 }
 
 /*
- * Advance by `delta` units of code_align, and show the rules of the addresses
- * before to the visitor.
+ * Advance by `delta` units of code_align, and call `visit` with the rules of
+ * the addresses that are passed.
  */
 static void cfa_run_advance(struct cfa_run *r, uint64_t delta)
 {
@@ -290,7 +290,10 @@ static bool cfa_run_step(struct cfa_run *r)
 	}
 }
 
-/* Execute all instructions, or those up to the end of the function. */
+/*
+ * Execute all instructions of a CIE, or those of a function up to the end of
+ * its addresses.
+ */
 static bool cfa_run_all(struct cfa_run *r)
 {
 	while (dec_left(&r->d) && (!r->visit || r->at < r->end)) {

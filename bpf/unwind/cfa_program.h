@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Call frame instructions (DWARF 5, section 6.4.2): a program that gives the
- * rules for every address of a function.
+ * rules (see cfa_rules.h) for every address of a function.
  *
- * Ownership: a program borrows its instructions from the section.
+ * Ownership: a program borrows the expressions of its rules from the section.
  * Threads: one thread per program.
- * Errors: all functions return false if an instruction is malformed or is not
- * known; the rules of the function are then not known.
+ * Errors: cfa_program_init() and cfa_program_run() return false if an
+ * instruction is malformed or is not known.
  */
 #ifndef BPF_UNWIND_CFA_PROGRAM_H
 #define BPF_UNWIND_CFA_PROGRAM_H
@@ -25,7 +25,8 @@ enum {
 struct cfa_program {
 	uint64_t code_align;
 	int64_t data_align;
-	uint64_t watched;         /* a register whose rule is wanted, or 0 */
+	uint64_t
+		watched; /* a register besides rbp whose rule is wanted; 0: none */
 	struct cfa_rules initial; /* after the instructions of the CIE */
 };
 
@@ -36,13 +37,17 @@ struct cfa_program {
 typedef void cfa_visit(void *ctx, uint64_t from, uint64_t to,
 		       const struct cfa_rules *rules);
 
-/* Compute the initial rules from the instructions of a CIE. */
+/*
+ * Compute the initial rules from the instructions of a CIE. The caller has set
+ * the other members, and `initial.signal`.
+ */
 NODISCARD bool cfa_program_init(struct cfa_program *p,
 				struct bytes instructions);
 
 /*
- * Run the instructions of a function from `start` to `end`. `visit` gets each
- * range of addresses; after an error, it has got those before the error.
+ * Run `instructions`, which are those of the function from `start` to `end`.
+ * `visit` is called for each range of addresses; after an error, it has been
+ * called for the ranges before the error.
  */
 NODISCARD bool cfa_program_run(const struct cfa_program *p,
 			       struct bytes instructions, uint64_t start,

@@ -26,7 +26,7 @@ static struct unwind_row cfa_row_unknown(void)
 	return cfa_row_of(UNWIND_UNKNOWN, 0);
 }
 
-/* A row for the CFA in a register plus an offset. */
+/* Return the row for the CFA `reg` + `offset`. */
 static struct unwind_row cfa_row_register(uint64_t reg, int64_t offset)
 {
 	int64_t words = offset / 8;
@@ -46,7 +46,8 @@ static struct unwind_row cfa_row_register(uint64_t reg, int64_t offset)
 /*
  * Whether an expression is the one that linkers write for the procedure linkage
  * table: rsp + 8 + (((rip & 15) >= K) << 3). Each entry of that table has 16
- * bytes, and pushes one word on the way.
+ * bytes, and has pushed one word when it reaches its address K. Stores K in
+ * *threshold.
  */
 static bool cfa_expression_plt(struct dec d, int64_t *threshold)
 {
@@ -65,7 +66,7 @@ static bool cfa_expression_plt(struct dec d, int64_t *threshold)
 	       !memcmp(tail.ptr, after, sizeof(after));
 }
 
-/* A row for a CFA that an expression computes. */
+/* Return the row for the CFA that `expression` computes. */
 static struct unwind_row cfa_row_expression(struct bytes expression)
 {
 	struct dec d = dec_init(expression);
@@ -89,7 +90,10 @@ static struct unwind_row cfa_row_expression(struct bytes expression)
 			  offset + (int64_t)add / 8);
 }
 
-/* Whether the expression is a register plus an offset. */
+/*
+ * Whether `expression` is the register `reg` plus an offset, which is stored in
+ * *offset.
+ */
 static bool cfa_expression_register(struct bytes expression, uint64_t reg,
 				    int64_t *offset)
 {

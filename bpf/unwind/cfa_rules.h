@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rules of call frame information by which the caller of one address is
- * found, and their translation into a row of an unwind table.
+ * The rules that call frame information has for one address of a function, by
+ * which the caller is found, and their translation into a row of an unwind
+ * table.
  *
  * Ownership: rules borrow the section that their expressions are in.
  * Threads: plain values.
@@ -51,7 +52,7 @@ struct cfa_rules {
 	struct bytes expression; /* of the CFA */
 	struct register_rule rbp;
 	struct register_rule ret;
-	/* of another register that was asked for */
+	/* of the register cfa_program.watched */
 	struct register_rule watched;
 };
 

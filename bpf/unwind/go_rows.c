@@ -15,15 +15,16 @@ struct go_rows {
 };
 
 /*
- * Whether a function in assembler saves rbp below its return address, where its
- * frame begins. Go's assembler adds instructions for this to a function that
- * declares a frame. Since Go 1.21, the first one is push %rbp. Before, the
- * function moved the stack pointer, and then had mov %rbp,offset(%rsp).
+ * Whether a function in assembler saves rbp just below its return address. `c`
+ * is the first part of the function where it has a frame. Go's assembler adds
+ * instructions that save rbp to a function that declares a frame. Since Go
+ * 1.21, the first one is push %rbp. In older versions, the function moves the
+ * stack pointer, and then has mov %rbp,offset(%rsp).
  */
 static bool go_frame_saves_fp(struct elf_file *f, const struct go_code *c)
 {
 	static const uint8_t store[] = { 0x48, 0x89 };
-	uint8_t code[5]; /* the byte before the frame, and those after it */
+	uint8_t code[5]; /* the byte before c->from, and four from there on */
 
 	if (!elf_file_load_bytes(f, c->from - 1, code, sizeof(code)))
 		return false;
@@ -33,9 +34,10 @@ static bool go_frame_saves_fp(struct elf_file *f, const struct go_code *c)
 }
 
 /*
- * Return the row of a function in assembler that moves the stack pointer only
- * by constants. Such a function may use rbp for something else, or leave it to
- * its caller.
+ * Return the row of the part `c` of a function in assembler that moves the
+ * stack pointer only by constants. Such a function may use rbp for something
+ * else, or leave the value of its caller there, so the row finds the caller by
+ * rsp.
  */
 static struct unwind_row go_row_of_assembler(struct go_rows *g,
 					     const struct go_code *c)
@@ -57,8 +59,8 @@ static struct unwind_row go_row_of_assembler(struct go_rows *g,
 }
 
 /*
- * Whether this is the function to which the kernel returns from a signal
- * handler. It makes the system call that returns to the interrupted code.
+ * Whether `c` is a part of the function to which a signal handler returns. That
+ * function makes the system call that returns to the interrupted code.
  */
 static bool go_code_ends_signals(const struct go_code *c)
 {
@@ -87,7 +89,7 @@ static struct unwind_row go_row_of(struct go_rows *g, const struct go_code *c)
 			  (struct unwind_row){ .cfa = 1, .kind = UNWIND_RSP };
 }
 
-/* Visitor of Go's table. */
+/* Callback of pclntab_stack_depths(): add the row of a part of a function. */
 static void go_rows_visit(void *ctx, const struct go_code *c)
 {
 	struct go_rows *g = ctx;

@@ -3,9 +3,9 @@
  * Rows for code of Go, which has frame pointers but no call frame information.
  * While a function has no frame, or if it never sets one up, the frame pointer
  * is that of its caller, and the return address is at the stack pointer. Go's
- * table of functions says where this is the case. Functions in assembler are
- * unwound by the stack pointer, as they may use the frame pointer for something
- * else.
+ * table of functions (symbols/file/pclntab.h) says at which addresses a
+ * function has no frame. Most functions in assembler are unwound by the stack
+ * pointer, because they may use the frame pointer for something else.
  *
  * Ownership: the table owns its rows; the file is borrowed.
  * Threads: one thread per file.
@@ -18,8 +18,9 @@
 
 /*
  * Put rows for the code of Go in place of those that the table has there.
- * Returns false if the file has no such code, or if it is too large; the table
- * is then unchanged.
+ * Returns false, and leaves the table unchanged, if the file has no code of Go,
+ * if Go's table of functions cannot be read, or if there are too many rows or
+ * the code has addresses of more than 32 bits.
  */
 bool go_rows_add(struct elf_file *f, struct unwind_table *t);
 

@@ -55,7 +55,10 @@ bool saved_register_wanted(const struct unwind_table *t)
 	return false;
 }
 
-/* Collect what look like calls in the code from one address to another. */
+/*
+ * Collect what look like calls in the code of the row with the number `row`,
+ * which goes from the address `from` to `to`.
+ */
 static void calls_collect(struct saved_calls *c, struct eh_section code,
 			  size_t row, uint64_t from, uint64_t to)
 {
@@ -78,7 +81,7 @@ static void calls_collect(struct saved_calls *c, struct eh_section code,
 	}
 }
 
-/* Visitor of rules: remember where the register is saved. */
+/* Callback of cfa_program_run(): store where the watched register is saved. */
 static void call_visit(void *ctx, uint64_t from UNUSED, uint64_t to UNUSED,
 		       const struct cfa_rules *rules)
 {
@@ -100,8 +103,8 @@ static bool calls_have(const struct saved_calls *c,
 }
 
 /*
- * Find where the called functions save a register, by the functions of the
- * section.
+ * Look up in `section` the functions that rows with the register `reg` call,
+ * and store in the calls where they save `reg`.
  */
 static void calls_resolve(struct saved_calls *c, const struct unwind_table *t,
 			  struct eh_section section, uint64_t reg)
@@ -126,8 +129,9 @@ static void calls_resolve(struct saved_calls *c, const struct unwind_table *t,
 }
 
 /*
- * Add the place that all calls of a row have, beginning with call number `i`.
- * Returns the number of the first call of another row.
+ * Set `fp` of the row to which call number `i` belongs, if all functions that
+ * the row calls save the register at the same place. Call number `i` is the
+ * first one of the row. Returns the number of the first call of another row.
  */
 static size_t calls_apply(const struct saved_calls *c, struct unwind_table *t,
 			  size_t i)
@@ -140,8 +144,8 @@ static size_t calls_apply(const struct saved_calls *c, struct unwind_table *t,
 		const struct saved_call *call = &c->calls.v[i];
 
 		/*
-		 * Without call frame information, the bytes may only look like
-		 * a call.
+		 * No function with call frame information begins at the target:
+		 * the bytes may only look like a call.
 		 */
 		if (!call->found)
 			continue;

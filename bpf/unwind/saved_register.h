@@ -3,10 +3,11 @@
  * Rows whose CFA is in a register other than rsp and rbp, such as those of the
  * code of ld.so that resolves a function at its first call. In the innermost
  * frame, the value of this register is known. In another frame, the called
- * function has saved the register, if it is one that the calling convention
- * preserves (x86-64 psABI, section 3.2.1). This module finds out where. It
- * looks for calls in the code of the row, and reads the call frame information
- * of the functions that they call.
+ * function may have saved the register, if it is one that the calling
+ * convention preserves (x86-64 psABI, section 3.2.1). This module finds out
+ * where the called functions save the register: it looks for calls in the code
+ * that the row describes, and reads the call frame information of the functions
+ * that are called.
  *
  * Threads: one thread per table.
  */
@@ -16,9 +17,9 @@
 #include "bpf/unwind/unwind_table.h"
 
 enum {
-	/* Largest number of calls that are looked at. */
+	/* Largest number of calls of one file that are looked at. */
 	SAVED_CALLS_MAX = 256,
-	/* Larger code in bytes is not searched for calls. */
+	/* Largest size in bytes of code that is searched for calls. */
 	SAVED_CODE_MAX = 16 << 20,
 };
 
@@ -26,9 +27,12 @@ enum {
 NODISCARD bool saved_register_wanted(const struct unwind_table *t);
 
 /*
- * Add the places of saved registers to the rows of a table. `code` is the
- * section .text, and `section` the one that the table was built from. A row
- * whose calls differ in the place stays as it is.
+ * Add to the rows of a table where the called functions save the register of
+ * the CFA. `code` is the section .text, where calls are looked for. `section`
+ * is .eh_frame, where the called functions are looked up; functions that only
+ * .debug_frame describes are not found. A row stays as it is if none of the
+ * functions that its code calls is found, if one of them does not save the
+ * register, or if they save it at different places.
  */
 void saved_register_add(struct unwind_table *t, struct eh_section code,
 			struct eh_section section);

@@ -10,8 +10,9 @@ static struct eh_section eh_section_of(const struct elf_section *s)
 }
 
 /*
- * Build the table from the call frame information. If the compiler was told to
- * make no .eh_frame, the information is in the section .debug_frame.
+ * Build the table from the call frame information, which is in the section
+ * .eh_frame. Only for code whose compiler was told to make no .eh_frame, it is
+ * in the section .debug_frame. A file may need both.
  */
 static int unwind_file_frames(struct elf_file *f, struct unwind_table *out,
 			      struct err *err)

@@ -13,8 +13,8 @@
 
 enum {
 	/*
-	 * Largest size of the section .eh_frame in bytes. The largest files of
-	 * Debian 12 have 10 MB.
+	 * Largest size in bytes of the section .eh_frame, and of .debug_frame.
+	 * In the largest files of Debian 12, .eh_frame has 10 MB.
 	 */
 	UNWIND_SECTION_MAX = 64 << 20,
 };

@@ -7,16 +7,23 @@
 
 enum {
 	/*
-	 * Rows are in one run if they are at most this many bytes apart. A
+	 * A row is in the run of the row before it if the two are at most this
+	 * many bytes apart, and the run has fewer than UNWIND_STEPS_MAX rows. A
 	 * smaller distance makes more runs, a larger one more patterns; of the
 	 * distances from 2 to 64, those from 4 to 8 make the smallest packs.
 	 */
 	PACK_DISTANCE_MAX = 6,
-	/* On average, at least this many runs begin in a page. */
+	/*
+	 * On average, about this many runs or more begin in a page of a large
+	 * pack.
+	 */
 	PACK_PAGE_RUNS = 8,
 };
 
-/* The steps of a pattern. */
+/*
+ * A pattern: the index of its first step in the vector `steps` of struct
+ * packing, and the number of its steps.
+ */
 struct pattern {
 	uint32_t first;
 	uint32_t count;
@@ -25,8 +32,9 @@ struct pattern {
 /* A pack that is being built. */
 struct packing {
 	/*
-	 * Until the number of pages is known, `steps` of a run is an index into
-	 * the vector `steps`.
+	 * The member `steps` of a run is at first the index of the run's first
+	 * step in the vector below. packing_pages() turns it into the index of
+	 * an entry of the pack.
 	 */
 	VEC(struct unwind_row) runs;
 	VEC(struct unwind_row) steps;
@@ -40,7 +48,10 @@ static struct bytes pattern_bytes(const struct packing *p, struct pattern x)
 			       .len = x.count * sizeof(*p->steps.v) };
 }
 
-/* For table_find(). */
+/*
+ * Callback of table_find(): whether pattern number `number` has the bytes
+ * `key`.
+ */
 static bool pattern_same(const void *ctx, uint32_t number, const void *key)
 {
 	const struct packing *p = ctx;
@@ -50,9 +61,9 @@ static bool pattern_same(const void *ctx, uint32_t number, const void *key)
 }
 
 /*
- * Find the pattern `x`, which consists of the last steps. If an equal pattern
- * exists, remove these steps again. Returns the number of the pattern's first
- * step.
+ * Deduplicate the pattern `x`, whose steps were added last. If an equal pattern
+ * exists, remove the steps of `x` again; otherwise, add `x` to the patterns.
+ * Returns the index of the first step of the pattern that is kept.
  */
 static uint32_t packing_pattern(struct packing *p, struct pattern x)
 {
@@ -95,8 +106,9 @@ static size_t packing_add(struct packing *p, const struct unwind_row *rows,
 }
 
 /*
- * Append the head and the pages. Let each run refer to the entry that its first
- * step will be. Returns the number of pages.
+ * Append the head and the pages to `out`. Turn `steps` of each run into the
+ * index that the run's first step will have in the pack. Returns the number of
+ * pages.
  */
 static uint32_t packing_pages(struct packing *p, struct buf *out)
 {

@@ -40,15 +40,17 @@ struct unwind_pack {
 };
 
 /*
- * Append the entries for some rows, which are sorted by address, to a buffer.
- * Returns the number of pages.
+ * Append the entries of a pack to `out`, for `count` rows that are sorted by
+ * address. Returns the number of pages, or 0 if there are no rows.
  */
 uint32_t unwind_pack_add(const struct unwind_row *rows, size_t count,
 			 struct buf *out);
 
 /*
- * Whether a pack has the form described above. The helper that made it is not
- * trusted.
+ * Whether the indexes in a pack refer to entries of the right kind, its runs
+ * are sorted, and its last pattern ends, so that a search never leaves the
+ * pack. The file helper (symbols/helper/file_helper.h) that made the pack is
+ * not trusted, because a hostile file may have taken it over.
  */
 NODISCARD bool unwind_pack_check(const struct unwind_pack *p);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0 OR BSD-2-Clause */
 /*
- * A row of an unwind table. It says how to find the caller of the code between
- * its address and the address of the next row. The kernel's side of the sampler
- * and the collector share this layout, but the kernel has the tables in another
- * form (bpf/unwind/unwind_pack.h).
+ * A row of an unwind table. A row says how to find the caller of the code from
+ * the row's address up to the address of the next row. The kernel's side of the
+ * sampler and the collector share this layout, but the kernel has the tables in
+ * another form, whose entries have this layout, too (bpf/unwind/unwind_pack.h).
  *
  * A row is the part of the call frame information (DWARF 5, section 6.4; x86-64
  * psABI, section 3.7) that compilers use: the canonical frame address (CFA) is
@@ -21,7 +21,7 @@ struct unwind_row {
 	/*
 	 * First address, as in the ELF file. Addresses of more than 32 bits
 	 * have no rows. In a step of a pack: the distance from the beginning of
-	 * the run.
+	 * the run. For the other entries of a pack, see unwind_pack.h.
 	 */
 	__u32 pc;
 	union {
@@ -38,7 +38,10 @@ struct unwind_row {
 			 */
 			__u8 kind;
 		};
-		/* Of a run in a pack: the entry of its first step. */
+		/*
+		 * In a run of a pack: the index of the entry that is its first
+		 * step. For the head and the pages, see unwind_pack.h.
+		 */
 		__u32 steps;
 	};
 };
@@ -62,9 +65,10 @@ enum unwind_cfa {
 	UNWIND_UNKNOWN,   /* rows cannot express the rule */
 	UNWIND_OUTERMOST, /* there is no caller */
 	/*
-	 * The register with DWARF's number cfa & 15, plus 8 * (cfa >> 4). It is
-	 * known in the innermost frame. In another frame, if rbp is not changed
-	 * and fp is not 0, the called function saved it at rsp + 8 * fp.
+	 * The register with DWARF's number cfa & 15, plus 8 * (cfa >> 4). The
+	 * register is known in the innermost frame. In another frame, if the
+	 * rule of rbp is UNWIND_FP_SAME and fp is not 0, the called function
+	 * saved the register at rsp + 8 * fp. Otherwise, the CFA is not known.
 	 */
 	UNWIND_REGISTER,
 	/*

@@ -15,7 +15,7 @@ struct unwind_function {
 struct unwind_build {
 	VEC(struct unwind_row) rows;
 	VEC(struct unwind_function) functions;
-	size_t skipped; /* number of functions that could not be read */
+	size_t skipped; /* number of functions that could not be read, or have addresses of more than 32 bits */
 };
 
 bool unwind_row_same(const struct unwind_row *a, const struct unwind_row *b)
@@ -23,7 +23,7 @@ bool unwind_row_same(const struct unwind_row *a, const struct unwind_row *b)
 	return a->kind == b->kind && a->cfa == b->cfa && a->fp == b->fp;
 }
 
-/* Visitor of instructions: add a row. */
+/* Callback of cfa_program_run(): add the row of the rules. */
 static void unwind_build_visit(void *ctx, uint64_t from, uint64_t to UNUSED,
 			       const struct cfa_rules *rules)
 {
@@ -58,7 +58,8 @@ static void unwind_build_add(struct unwind_build *b,
 }
 
 /*
- * Order by address; of functions that begin at one address, the longest first.
+ * Order by address; of functions that begin at one address, the longest first;
+ * of equal ones, the one that was read first.
  */
 static int unwind_function_order(const void *a, const void *b)
 {
@@ -72,7 +73,7 @@ static int unwind_function_order(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Append a row unless the rules stay as they are. */
+/* Append a row, unless it has the same rules as the row before it. */
 static void unwind_table_append(struct unwind_table *t, struct unwind_row row)
 {
 	if (t->rows.count &&
@@ -98,7 +99,11 @@ static void unwind_table_add(struct unwind_table *t,
 	}
 }
 
-/* Sort the functions, and copy their rows in this order. */
+/*
+ * Sort the functions, and copy their rows in this order, without parts that an
+ * earlier function has covered. Gaps between functions become rows of the kind
+ * UNWIND_NO_CODE.
+ */
 static void unwind_table_sort(struct unwind_table *t, struct unwind_build *b)
 {
 	uint32_t covered = 0;

@@ -296,8 +296,9 @@ static int ask_role(struct aws_account *a, struct rest_request *q)
 }
 
 /*
- * Write the request for the first keys. If the plan has the keys, copy them
- * instead.
+ * Write the request for the keys that come from the source of the plan; with
+ * these keys, roles are assumed later. If the plan itself has the keys, copy
+ * them instead.
  */
 static int ask_keys(struct aws_account *a, struct rest_request *q,
 		    struct err *err)
@@ -354,8 +355,8 @@ static int aws_next(void *data, struct rest_request *q, struct err *err)
 }
 
 /*
- * Take keys from an answer. `token` is the name of the member with the session
- * token, which differs between answers.
+ * Take keys from an answer. `token` is the name of the answer's key for the
+ * session token; answers differ in that name.
  */
 static int take_keys(struct aws_account *a, const struct yaml_node *n,
 		     const char *token, struct err *err)
@@ -382,8 +383,10 @@ static int take_keys(struct aws_account *a, const struct yaml_node *n,
 }
 
 /*
- * Take the session of the metadata service. If an old service has no sessions,
- * note that it must be asked without one.
+ * Take the session of the metadata service. If the service gives no session, as
+ * old services do, note that it must be asked without one. The failure is an
+ * error for status 400, or if AWS_EC2_METADATA_V1_DISABLED forbids requests
+ * without a session.
  */
 static int take_session(struct aws_account *a, const struct http_response *r,
 			struct err *err)

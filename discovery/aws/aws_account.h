@@ -23,7 +23,7 @@ struct aws_account;
 /* The kind of account; the configuration must be a struct aws_config. */
 extern const struct rest_account_kind aws_account_kind;
 
-/* Return the region. */
+/* Return the region, which is known as soon as the account has credentials. */
 const char *aws_account_region(const struct aws_account *a);
 
 /*

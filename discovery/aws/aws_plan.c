@@ -4,7 +4,7 @@
 #include "base/env.h"
 #include "base/mem.h"
 
-/* The name of sessions for which nothing else is configured. */
+/* The name of sessions for which no other name is configured. */
 #define SESSION_NAME "everprof"
 
 /*
@@ -86,7 +86,10 @@ static bool take_env_keys(struct aws_plan *plan)
 	return true;
 }
 
-/* Choose the agent of the container, if there is one, or the instance. */
+/*
+ * Choose as the source the agent of the container, if there is one, or else the
+ * metadata service of the instance.
+ */
 static void take_machine(struct aws_plan *plan)
 {
 	plan->source =
@@ -157,7 +160,7 @@ static int take_profile_keys(struct aws_plan *plan, const struct aws_profile *p,
 static int take_profile(struct aws_plan *plan, const char *name, bool must,
 			unsigned depth, struct err *err);
 
-/* Take the profile that a profile names as its source. */
+/* Take the profile that the profile `p` names as its source_profile. */
 static int take_source_profile(struct aws_plan *plan, const char *name,
 			       const struct aws_profile *p, unsigned depth,
 			       struct err *err)

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the credentials for AWS come from: the configuration, the environment or
- * the shared files, in the order of precedence of AWS' libraries.
+ * Where the credentials for AWS come from, in the order of precedence of AWS'
+ * libraries: the configuration, the environment, or a profile in the shared
+ * files (see aws_profile.h). These have keys, or name another source. If they
+ * name none, the source is the agent of the container or the metadata service
+ * of the instance.
  *
  * Source: docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html.
  *
@@ -25,7 +28,7 @@ struct aws_config {
 	struct str external_id;
 };
 
-/* Where the first credentials come from. */
+/* Where the first credentials come from, with which roles are then assumed. */
 enum aws_source {
 	AWS_KEYS,         /* they are known */
 	AWS_WEB_IDENTITY, /* STS gives them for a token in a file */
@@ -63,17 +66,22 @@ struct aws_plan {
 };
 
 /*
- * Make a plan. The caller calls aws_plan_fini() in every case. Errors: the
- * environment or a profile is incomplete, or asks for a way to log in that is
- * not supported.
+ * Make a plan. The caller calls aws_plan_fini() in every case. ERR_INVALID: the
+ * environment or a profile is incomplete, or has a value that cannot be used.
+ * ERR_NOTFOUND: the profile that is asked for does not exist. ERR_UNSUPPORTED:
+ * a profile asks for a way to log in that is not supported. Other errors: a
+ * file with profiles exists and cannot be read.
  */
 NODISCARD int aws_plan_make(struct aws_plan *plan, const struct aws_config *c,
 			    struct err *err);
 
-/* Free the texts, and wipe them. */
+/* Free the texts, and wipe the keys. */
 void aws_plan_fini(struct aws_plan *plan);
 
-/* Copy keys; an empty or NULL token is none. */
+/*
+ * Replace *k by copies of the given texts; an empty `token` means that there is
+ * no session token.
+ */
 void aws_keys_set(struct aws_keys *k, struct str id, struct str secret,
 		  struct str token, int64_t renew_ms);
 

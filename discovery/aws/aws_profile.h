@@ -36,9 +36,10 @@ NODISCARD int aws_profile_read(struct aws_profile *p, const char *name,
 			       struct err *err);
 
 /*
- * Add the settings that one file's text has for the profile `name`. `prefix`
- * stands before the names of profiles other than "default" ("profile " in
- * ~/.aws/config).
+ * Add to `p` the settings of the profile `name` in `text`, the text of one
+ * file. A setting that `p` has already is not replaced. `prefix` is what the
+ * file writes before the name of a profile other than "default": "profile " in
+ * ~/.aws/config, and nothing in ~/.aws/credentials.
  */
 void aws_profile_parse(struct aws_profile *p, struct str text,
 		       const char *prefix, const char *name);

@@ -97,8 +97,8 @@ static void zones_drop(void *kept)
 
 /* The addresses and subnets of an instance. */
 struct ec2_network {
-	struct buf subnets; /* each once, before a comma */
-	struct buf v6;      /* each before a comma */
+	struct buf subnets; /* each subnet once, followed by a comma */
+	struct buf v6;      /* each address is followed by a comma */
 	struct str first_v6;
 	/* primary IPv6 addresses by the number of the device */
 	struct str primary[DEVICES_MAX];
@@ -275,7 +275,10 @@ static void map_reservation(struct rest_run *r, const struct yaml_node *item)
 				 doc_text(item, "ownerId"));
 }
 
-/* Write the form of a request. */
+/*
+ * Write the fields of a form that all requests have; `action` is the name of
+ * the API's operation.
+ */
 static void write_action(struct buf *out, const char *action)
 {
 	url_add_field(out, "Action", str_of(action));
@@ -321,7 +324,10 @@ static void write_instances(struct rest_run *r, struct buf *out)
 		write_filter_fields(out, doc_item(c->filters, i), i + 1);
 }
 
-/* Set the base URL, which depends on the region. */
+/*
+ * Set the base URL, unless one is configured: take it from the environment, or
+ * else the URL of EC2 in the region.
+ */
 static int ec2_begin(struct rest_run *r, struct err *err UNUSED)
 {
 	const char *url = aws_env_endpoint("AWS_ENDPOINT_URL_EC2");

@@ -45,8 +45,8 @@ const struct azure_nic *azure_nics_find(const struct azure_nics *c,
 }
 
 /*
- * Set the state and the addresses of an interface from an answer; NULL: it is
- * missing.
+ * Set the state and the addresses of an interface from an answer. If `answer`
+ * is NULL, the interface is missing.
  */
 static void nic_take_answer(struct azure_nic *n, const struct yaml_node *answer)
 {

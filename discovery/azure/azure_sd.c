@@ -255,8 +255,9 @@ static const struct field_row azure_labels[] = {
 };
 
 /*
- * Return the interface with the addresses of a machine; NULL: the machine has
- * no address, because it is not allocated or an interface is missing.
+ * Return the interface with the addresses of a machine; NULL: there is no such
+ * interface, for example because the machine is not allocated or an interface
+ * is missing.
  */
 static const struct azure_nic *find_nic(const struct azure_kept *k,
 					const struct yaml_node *machine)
@@ -276,7 +277,10 @@ static const struct azure_nic *find_nic(const struct azure_kept *k,
 	return NULL;
 }
 
-/* Make the target of a machine; `set` is NULL unless it is of a scale set. */
+/*
+ * Make the target of a machine, if its address is known; `set` is the scale set
+ * of the machine, or NULL.
+ */
 static void map_machine(struct rest_run *r, const struct yaml_node *machine,
 			const struct yaml_node *set)
 {
@@ -332,7 +336,8 @@ static void note_missing(struct azure_kept *k)
 static int azure_finish(struct rest_run *r, struct err *err UNUSED)
 {
 	note_missing(*r->kept);
-	clear_wanted(*r->kept); /* its IDs point into answers of this refresh */
+	clear_wanted(
+		*r->kept); /* the IDs in `wanted` point into this refresh's answers */
 	for (size_t i = 0; i < rest_count(r, AZURE_MACHINES); i++)
 		map_machine(r, rest_item(r, AZURE_MACHINES, i), NULL);
 	for (size_t i = 0; i < rest_count(r, AZURE_SET_MACHINES); i++)

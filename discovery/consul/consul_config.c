@@ -101,7 +101,7 @@ static void take_password(struct yaml *y, const struct yaml_node *entry,
 	c->base.http.password.text = c->password;
 }
 
-/* Return a text, or the environment variable if the text is empty. */
+/* Return `text`, or the environment variable `name` if `text` is empty. */
 static struct str or_variable(struct str text, const char *name)
 {
 	return text.len ? text : env_text(name);

@@ -27,7 +27,8 @@ struct consul_watch {
 	bool wanted;        /* the catalog still has the service */
 	int64_t started_ns; /* start of the last query */
 	int64_t retry_ns;   /* not to be asked before this time */
-	struct target_groups *groups; /* targets; NULL: never found any */
+	struct target_groups
+		*groups; /* targets; NULL: no answer was used yet */
 };
 
 /* The watches of services; { 0 } is an empty set. */
@@ -42,8 +43,9 @@ struct consul_watch *consul_services_find(const struct consul_services *s,
 					  struct str name);
 
 /*
- * Add a watch for a service that has none. Its query is due at once. Return
- * NULL if there are CONSUL_SERVICES_MAX watches.
+ * Add a watch for the service `name`, which must not have one. The query of the
+ * new watch is due at once. Return NULL if there are CONSUL_SERVICES_MAX
+ * watches.
  */
 struct consul_watch *consul_services_add(struct consul_services *s,
 					 struct provider *p, struct str name);

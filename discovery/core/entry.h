@@ -26,8 +26,8 @@ discovery_entry_decode(struct yaml *y, const struct yaml_node *entry,
 		       const struct provider_kind *kind);
 
 /*
- * Return a copy of an entry, which must have no mistakes; the caller owns the
- * copy.
+ * Return a copy of the entry `c`, which must have been decoded without
+ * mistakes; the caller owns the copy.
  */
 struct owned_entry *discovery_entry_copy(const struct discovery_config *c);
 

@@ -108,7 +108,10 @@ static bool same_name(const void *ctx, uint32_t number, const void *key)
 	return str_eq(b->names.v[number], *name);
 }
 
-/* Return the copy of a name in the arena of the groups. */
+/*
+ * Return the copy of a name in the arena of the groups; make the copy if there
+ * is none.
+ */
 static struct str intern_name(struct group_builder *b, struct str name)
 {
 	uint64_t hash = hash_key(bytes_of(name));

@@ -77,7 +77,8 @@ void group_label_int(struct group_builder *b, const char *name, int64_t value);
 
 /*
  * Add the label __address__ of a host and a port; the host is written in
- * brackets if it is an IPv6 address. Port -1: the address is only the host.
+ * brackets if it is an IPv6 address. If `port` is negative, the address is only
+ * the host, without brackets.
  */
 void group_address(struct group_builder *b, struct str host, int64_t port);
 

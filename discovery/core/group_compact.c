@@ -7,16 +7,16 @@
 struct compaction {
 	struct text_pool *texts;
 	struct arena *arena; /* arena of the copy */
-	VEC(bool) owned;     /* for each value: whether the copy owns it */
-	size_t next;         /* number of the value in `owned` */
-	size_t room;         /* bytes of the copy's arrays in its arena */
-	size_t text_len;     /* bytes of the values that the copy owns */
-	char *text;          /* where the next value is copied to */
+	VEC(bool) owned; /* for each label value: whether the copy owns it */
+	size_t next;     /* index in `owned` of the next value to be copied */
+	size_t room;     /* bytes of the copy's arrays in its arena */
+	size_t text_len; /* bytes of the values that the copy owns */
+	char *text;      /* where the next value is copied to */
 };
 
 /*
- * Replace values of a list by texts of the pool where possible, and count the
- * bytes of its copy.
+ * Replace the values of the list `l` that the pool shares by texts of the pool,
+ * and count the bytes that a copy of `l` needs.
  */
 static void compaction_measure(struct compaction *c, const struct label_list *l)
 {

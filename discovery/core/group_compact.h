@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compact target groups: for discoveries with many small target groups that
- * change one by one. Such groups take no more memory than they need. A pool
- * holds their label names, and the values that other groups have, too.
+ * Compact target groups, for discoveries with many small target groups that
+ * change one by one. The arrays and texts of a compact copy are in one block of
+ * memory of the exact size. A pool (see text_pool.h) holds the label names, and
+ * the label values that occur several times.
  *
  * Ownership: the caller owns a reference to the result, which holds one to the
  * pool.
@@ -16,7 +17,8 @@
 
 /*
  * Return a compact copy of `g`, which must have no parts. Label values in `g`
- * itself may be replaced by texts of the pool.
+ * itself may be replaced by texts of the pool, so `g` must not outlive the
+ * pool.
  */
 struct target_groups *target_groups_compact(struct target_groups *g,
 					    struct text_pool *texts);

@@ -97,7 +97,7 @@ void provider_call_within(struct provider *p, int64_t ms)
 	p->call_ns = clock_mono_ns() + ms * 1000000;
 }
 
-/* Write the keys of a target group in lower case. */
+/* Write the keys `targets` and `labels` of a target group in lower case. */
 static void lower_keys(const struct yaml_node *group)
 {
 	for (size_t i = 0; group->kind == YAML_MAP && i < group->count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Provider: one running service discovery, with its refreshes, and what happens
- * when one fails. The manager calls refresh() when a refresh is due. The
+ * when a refresh fails. The manager calls refresh() when a refresh is due. The
  * provider reports the result, immediately or later, with provider_found() or
  * provider_failed(). The target groups that a provider reported last stay valid
  * until it reports new ones.
@@ -41,7 +41,8 @@ struct discovery_config {
 	int64_t refresh_ms;            /* refresh_interval */
 	struct http_options http;      /* for kinds that send HTTP requests */
 	/*
-	 * The whole entry as text. Entries with equal keys share one provider.
+	 * The name of the kind and the whole entry as text. Entries with equal
+	 * keys share one provider.
 	 */
 	struct str key;
 };
@@ -89,7 +90,8 @@ struct provider_kind {
 	 */
 	void (*call)(struct provider *p);
 	/*
-	 * Reads what an entry names and calls tell() with each mistake, for
+	 * Reads the files that an entry names, except those of its HTTP
+	 * options, and calls tell() with the mistakes in these files, for
 	 * `everprof check config`. May be NULL.
 	 */
 	void (*examine)(const struct discovery_config *c,
@@ -100,13 +102,15 @@ struct provider_kind {
 	 */
 	const struct rest_table *const *rest;
 	/*
-	 * For kinds that find containers: the label with the ID of a container,
-	 * which may follow "<runtime>://". NULL: the kind finds no containers.
+	 * For kinds that find containers: the name of the label whose value is
+	 * the ID of a container, with or without "<runtime>://" before it.
+	 * NULL: the kind finds no containers.
 	 */
 	const char *container_label;
 	/*
-	 * For kinds in which only some entries find containers: reports to `y`
-	 * why an entry finds none. NULL: all entries do.
+	 * For kinds in which only some entries find containers: reports an
+	 * error to `y` if the entry finds no containers. NULL: all entries find
+	 * containers.
 	 */
 	void (*check_containers)(struct yaml *y, const struct yaml_node *entry,
 				 const struct discovery_config *c);
@@ -148,7 +152,8 @@ struct provider {
 	bool changed;  /* whether `found` must still be passed to the jobs */
 	bool used;     /* whether a current job uses the provider */
 	unsigned line; /* line of the configuration file that has the entry */
-	struct provider_failure failure; /* the last one */
+	struct provider_failure
+		failure; /* the last failure, until provider_recovered() */
 };
 
 /*

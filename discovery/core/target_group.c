@@ -72,7 +72,8 @@ static void decode_targets(struct yaml *y, const struct yaml_node *n,
 	if (!yaml_expect(y, n, YAML_LIST, "targets"))
 		return;
 	/*
-	 * JSON can have the key `targets` several times; the last list counts.
+	 * Drop the targets of an earlier list: a group in JSON can have the key
+	 * `targets` several times, and the last list counts.
 	 */
 	g->target_count = 0;
 	g->targets = arena_array(d->arena, struct label_list, n->count);

@@ -7,8 +7,8 @@
  * Source: prometheus.io/docs/prometheus/latest/http_sd, "targets" and "labels".
  *
  * Ownership: groups that were found together share one reference count and one
- * arena, which owns their text, except text that belongs to a pool or to other
- * groups, to which they hold references.
+ * arena, which owns their text. Text can also belong to a pool or to other
+ * groups; the groups then hold references to that pool or those other groups.
  * Threads: immutable once made, share freely.
  */
 #ifndef DISCOVERY_CORE_TARGET_GROUP_H
@@ -43,7 +43,10 @@ struct target_group {
 
 struct text_pool;
 
-/* The groups of one file, one response or one static_configs. */
+/*
+ * Groups that were found together, such as the groups of one file, one response
+ * or one static_configs.
+ */
 struct target_groups {
 	_Atomic uint32_t refs;
 	struct arena arena;
@@ -66,7 +69,10 @@ struct target_groups {
  */
 #define TARGET_GROUPS_BYTES_MAX (256 * MIB)
 
-/* Label with the URL from which the targets come. Its query may be a token. */
+/*
+ * Name of the label with the URL from which the targets come. The query of the
+ * URL may contain a secret, such as a token, so the query must not be shown.
+ */
 #define TARGET_META_URL "__meta_url"
 
 /* Return target groups without elements; the caller owns a reference. */
@@ -79,8 +85,8 @@ struct target_groups *target_groups_ref(struct target_groups *g);
 void target_groups_unref(struct target_groups *g);
 
 /*
- * Everything that the discoveries of a job have found. The list holds one
- * reference to each element.
+ * A list of target groups, such as everything that the discoveries of a job
+ * have found. The list holds one reference to each element.
  */
 struct target_groups_list {
 	struct target_groups **v;

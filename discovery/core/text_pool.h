@@ -26,8 +26,9 @@ struct text_pool {
 	struct table by_hash;
 	VEC(struct str) texts;
 	/*
-	 * upper halves of the hashes of texts that were asked for, by the
-	 * lowest bits of the hash
+	 * upper halves of the hashes of the texts that text_pool_share() was
+	 * called with; the lowest bits of the hash are the index, so a text can
+	 * replace another one
 	 */
 	uint32_t *seen;
 };
@@ -51,9 +52,10 @@ void text_pool_renew(struct text_pool **p);
 struct str text_pool_add(struct text_pool *p, struct str text);
 
 /*
- * If the text was asked for before, and is not long, set *text to the pool's
- * copy. Otherwise leave *text and return false, because most such texts are
- * used only once.
+ * If the pool remembers an earlier call with an equal text, and the text is not
+ * long, set *text to the pool's copy and return true. Otherwise leave *text as
+ * it is and return false: the pool does not keep a text at the first call,
+ * because most texts are used only once.
  */
 bool text_pool_share(struct text_pool *p, struct str *text);
 

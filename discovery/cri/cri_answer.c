@@ -47,8 +47,8 @@ const struct bytes cri_list_containers = { list_containers,
 					   sizeof(list_containers) };
 
 /*
- * Return a header of gRPC. It comes after the body, or with the other headers
- * if there is no body.
+ * Return the gRPC header `name`. The server sends it after the body (as a
+ * trailer), or with the other headers if there is no body.
  */
 static struct str cri_answer_header(const struct http_response *r,
 				    const char *name)
@@ -112,7 +112,7 @@ static void add_field_label(struct group_builder *b, const char *name,
 	group_label(b, name, str_from(wire_find(message, number)));
 }
 
-/* Add the labels of a map. */
+/* Add a label for each entry of the map in field `number` of the message. */
 static void add_map_labels(struct group_builder *b, const char *prefix,
 			   struct bytes message, uint64_t number)
 {

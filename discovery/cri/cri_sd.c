@@ -30,9 +30,10 @@ struct cri_config {
 
 /* The data of a provider. */
 struct cri_source {
-	struct buf pods; /* answer with the pods, while containers are asked */
-	bool running;    /* whether a call is under way */
-	uint64_t hash;   /* hash of the answers that were reported last */
+	struct buf
+		pods; /* the answer with the pods, while the call for the containers is under way */
+	bool running;  /* whether a call is under way */
+	uint64_t hash; /* hash of the answers that were reported last */
 };
 
 static const struct cri_config *cri_config_of(const struct provider *p)

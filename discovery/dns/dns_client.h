@@ -48,7 +48,7 @@ void dns_client_ask(struct dns_client *c, const char *name, enum dns_type type,
  */
 int64_t dns_client_next_ms(const struct dns_client *c);
 
-/* Repeat or end queries whose time is over. */
+/* Retry or end the queries that have timed out. */
 void dns_client_expire(struct dns_client *c);
 
 #endif

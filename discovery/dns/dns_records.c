@@ -31,8 +31,9 @@ int dns_type_number(enum dns_type type)
 }
 
 /*
- * Write an address as text. As in Prometheus, an IPv4 address that is mapped
- * to IPv6 is written as an IPv4 address.
+ * Write the address of a record as text. As in Prometheus, an IPv4 address that
+ * is mapped to IPv6 is written as an IPv4 address. Returns false if the length
+ * of the address is wrong.
  */
 static bool read_address(ns_rr rr, struct dns_record *r)
 {
@@ -72,8 +73,8 @@ static bool read_name(const ns_msg *m, ns_rr rr, struct dns_record *r)
 }
 
 /*
- * Read a record. Returns 1; 0 if its type or class makes no targets; -1 if the
- * record is not valid.
+ * Read a record. Returns 1 on success, 0 if the type or class of the record
+ * makes no targets, and -1 if the record is not valid.
  */
 static int read_record(const ns_msg *m, ns_rr rr, struct dns_record *r)
 {

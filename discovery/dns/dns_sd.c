@@ -23,10 +23,13 @@
 struct dns_name {
 	struct provider *p;
 	char *name;
-	/* how many forms of the name were tried in this refresh */
+	/*
+	 * how many forms of the name, with domains of the search list or
+	 * without, were tried in this refresh
+	 */
 	size_t attempt;
 	struct err err; /* error of this refresh; code 0: none */
-	/* targets that were found last; NULL: never looked up */
+	/* targets that were found last; NULL: no lookup has succeeded yet */
 	struct target_groups *groups;
 	uint64_t hash; /* hash of the records that `groups` were made from */
 };
@@ -171,8 +174,9 @@ static void add_to_answer(void *answer, const struct dns_record *r)
 }
 
 /*
- * End the lookup of a name. The refresh ends with the last name. The client is
- * freed later, because it may be the caller of this function.
+ * End the lookup of a name. The refresh ends with the last name. dns_call()
+ * frees the client later, because the client may be the caller of this
+ * function.
  */
 static void end_name(struct dns_name *n)
 {
@@ -192,8 +196,9 @@ static void ask_next(struct dns_name *n);
 
 /*
  * Called with the response for one form of a name. A form that exists ends the
- * search, even if it has no records. If no form exists, the name has no targets,
- * unless one of the forms could not be looked up.
+ * search, even if it has no records. If no form exists, the name has no
+ * targets. But if one of the forms could not be looked up, the targets stay as
+ * they were.
  */
 static void dns_on_response(void *ctx, int code, struct bytes response,
 			    const struct err *err)
@@ -288,8 +293,8 @@ static void dns_refresh(struct provider *p)
 }
 
 /*
- * Repeat or end queries whose time is over. If all names have a result, free
- * the client.
+ * Retry or end the queries that have timed out. If all names have a result,
+ * free the client.
  */
 static void dns_call(struct provider *p)
 {

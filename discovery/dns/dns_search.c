@@ -23,7 +23,7 @@ static struct str take_word(struct str *line)
 	return word;
 }
 
-/* Remove all domains, because only the last line with domains counts. */
+/* Remove all domains. A line with domains replaces those of earlier lines. */
 static void drop_domains(struct dns_search *s)
 {
 	for (size_t i = 0; i < s->domains.count; i++)

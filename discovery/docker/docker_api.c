@@ -87,7 +87,7 @@ static bool is_repeated(const struct yaml_node *list, size_t i)
 
 /*
  * Return whether any entry with this name has values. A filter without values
- * is not sent, because nothing passes it in Docker.
+ * is not sent, because Docker would let no object pass.
  */
 static bool has_values(const struct yaml_node *list, struct str name)
 {

@@ -21,11 +21,13 @@ struct docker_config {
 	bool match_first_network;        /* only for Docker */
 };
 
-/* The first two steps of each table. */
+/*
+ * The steps of the tables that begin with DOCKER_STEPS; see struct rest_step.
+ */
 enum {
 	DOCKER_VERSION,
 	DOCKER_NETWORKS,
-	DOCKER_FIRST_STEP /* the first step of the kind itself */
+	DOCKER_FIRST_STEP /* the first step after these two */
 };
 
 /*

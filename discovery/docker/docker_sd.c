@@ -66,7 +66,10 @@ static void begin_target(struct rest_run *r, const struct yaml_node *container,
 			   doc_text(endpoint, "NetworkID"));
 }
 
-/* Add a target for a port, if its protocol is TCP. */
+/*
+ * Add a target for a port, if its protocol is TCP. Returns whether a target was
+ * added.
+ */
 static bool docker_add_port(struct rest_run *r,
 			    const struct yaml_node *container,
 			    const struct yaml_node *endpoint,
@@ -89,7 +92,10 @@ static bool docker_add_port(struct rest_run *r,
 	return true;
 }
 
-/* Add the targets of a container in one network. */
+/*
+ * Add the targets of a container in one network: one for each TCP port, or one
+ * without the labels of a port if there is no TCP port.
+ */
 static void add_endpoint(struct rest_run *r, const struct yaml_node *container,
 			 const struct yaml_node *endpoint)
 {

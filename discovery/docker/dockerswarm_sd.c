@@ -83,9 +83,9 @@ static const struct field_row swarm_network_labels[] = {
 };
 
 /*
- * Write the address of a text such as "10.0.0.7/24" in its usual form to `out`,
- * which has INET6_ADDRSTRLEN bytes. Returns false if the text is not an address
- * with a prefix.
+ * Write the address in `text`, such as 10.0.0.7 in "10.0.0.7/24", to `out`, in
+ * canonical form; `out` has INET6_ADDRSTRLEN bytes. Returns false if there is
+ * no valid address before a slash.
  */
 static bool read_cidr(struct str text, char *out)
 {
@@ -103,7 +103,10 @@ static bool read_cidr(struct str text, char *out)
 	       inet_ntop(family, bytes, out, INET6_ADDRSTRLEN);
 }
 
-/* Add the labels of a service that roles services and tasks have. */
+/*
+ * Add the labels of a service that the roles services and tasks have in common;
+ * `service` may be NULL.
+ */
 static void add_service(struct rest_run *r, const struct yaml_node *service)
 {
 	const char *mode = "";

@@ -3,7 +3,7 @@
 
 #include <strings.h>
 
-/* Return whether a path has an extension, ignoring case. */
+/* Return whether the path `s` ends with the extension `end`, ignoring case. */
 static bool file_config_ends_with(struct str s, const char *end)
 {
 	size_t n = strlen(end);
@@ -12,8 +12,8 @@ static bool file_config_ends_with(struct str s, const char *end)
 }
 
 /*
- * Return whether Prometheus would accept a path: it has a known extension, and
- * no "*" before the last slash.
+ * Return whether a path has a known extension, and no "*" before its last
+ * slash, as Prometheus demands.
  */
 static bool is_pattern(struct str s)
 {

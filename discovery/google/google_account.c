@@ -40,7 +40,7 @@ static void google_close(void *data)
 	mem_free(data);
 }
 
-/* Append the JSON object in `part` to a JWT, in base64, and free `part`. */
+/* Append the JSON object in `part` to a JWT, in base64url, and free `part`. */
 static void add_jwt_part(struct buf *jwt, struct buf *part)
 {
 	base64_encode_url(buf_bytes(part), jwt);
@@ -216,7 +216,7 @@ static int google_take(void *data, const struct http_response *r,
 			err, rc,
 			"there is no credentials file, neither " FILE_VARIABLE
 			" nor ~/" USER_FILE
-			", and the metadata server of the instance gives no token");
+			", and the metadata server of the instance gives no usable token");
 	return rc;
 }
 

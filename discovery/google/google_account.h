@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Accounts of Google Cloud. They get tokens through Application Default
- * Credentials.
+ * Credentials: from the file that GOOGLE_APPLICATION_CREDENTIALS names, or else
+ * from the user's credentials file in ~/.config/gcloud, or else from the
+ * metadata server of the instance.
  *
  * Sources: cloud.google.com/docs/authentication/application-default-credentials;
  * developers.google.com/identity/protocols/oauth2/service-account; RFC 7523.

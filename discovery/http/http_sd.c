@@ -20,7 +20,7 @@
 /* The data of an HTTP provider. */
 struct http_source {
 	char *url;
-	char *shown; /* as endpoint_url_shown() */
+	char *shown; /* result of endpoint_url_shown() for `url` */
 	char *label; /* the label __meta_url: url without user and password */
 	char *interval; /* header line with the refresh interval */
 	struct http_config *config;

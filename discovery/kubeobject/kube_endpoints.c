@@ -21,7 +21,10 @@ static const struct field_row endpoint_port_labels[] = {
 	{ 0 },
 };
 
-/* Add a target for each of the addresses, with one port. */
+/*
+ * Add a target for each of `addresses` at `port`; `ready` is the value of the
+ * label for readiness.
+ */
 static void endpoints_add_addresses(struct group_builder *b,
 				    const struct yaml_node *addresses,
 				    const struct yaml_node *port,
@@ -85,7 +88,7 @@ static const struct field_row slice_endpoint_labels[] = {
 	{ 0 },
 };
 
-/* Add the targets of one endpoint with one port. */
+/* Add the targets of one endpoint at `port`: one for each of its addresses. */
 static void slice_add_endpoint(struct group_builder *b,
 			       const struct yaml_node *endpoint,
 			       const struct yaml_node *port)

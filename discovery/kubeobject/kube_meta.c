@@ -10,8 +10,8 @@ enum {
 };
 
 /*
- * Add two labels for each key of an object: <prefix>_<what>_<key>, and
- * <prefix>_<what>present_<key>.
+ * Add two labels for each key of `map`: <prefix>_<what>_<key> with the value of
+ * the key, and <prefix>_<what>present_<key> with the value "true".
  */
 static void kube_add_map(struct group_builder *b, const char *prefix,
 			 const char *what, const struct yaml_node *map)

@@ -49,23 +49,34 @@ void kube_add_namespace(struct group_builder *b,
 void kube_add_controller(struct group_builder *b,
 			 const struct yaml_node *object);
 
-/* Add the labels and targets of endpoints to the open group. */
+/* Add the labels and targets of endpoints to the group that was begun last. */
 void kube_map_endpoints(struct group_builder *b,
 			const struct yaml_node *object);
 
-/* Add the labels and targets of an endpoint slice to the open group. */
+/*
+ * Add the labels and targets of an endpoint slice to the group that was begun
+ * last.
+ */
 void kube_map_slice(struct group_builder *b, const struct yaml_node *object);
 
-/* Add the labels and targets of an ingress to the open group. */
+/* Add the labels and targets of an ingress to the group that was begun last. */
 void kube_map_ingress(struct group_builder *b, const struct yaml_node *object);
 
-/* Add the labels and targets of a node to the open group. */
+/*
+ * Add the labels and the target of a node to the group that was begun last.
+ * Then begin a second group, with the labels that pods and endpoints get from
+ * the node.
+ */
 void kube_map_node(struct group_builder *b, const struct yaml_node *object);
 
-/* Add the labels and targets of a pod to the open group. */
+/* Add the labels and targets of a pod to the group that was begun last. */
 void kube_map_pod(struct group_builder *b, const struct yaml_node *object);
 
-/* Add the labels and targets of a service to the open group. */
+/*
+ * Add the labels and targets of a service to the group that was begun last. For
+ * a dual-stack service, then begin a second group, with the label
+ * KUBE_FIRST_FAMILY.
+ */
 void kube_map_service(struct group_builder *b, const struct yaml_node *object);
 
 #endif

@@ -47,8 +47,8 @@ static void pod_add_target(struct group_builder *b,
 			    doc_text(port, "protocol"));
 	}
 	/*
-	 * The ID is the last label, because kube_join.c omits it for targets of
-	 * endpoints.
+	 * The ID must be the last label: kube_join.c leaves the last label out
+	 * to omit the ID for targets of endpoints.
 	 */
 	group_label(b, KUBE_CONTAINER_ID, id);
 }
@@ -91,7 +91,7 @@ static void pod_add_containers(struct group_builder *b,
 }
 
 /*
- * A pod is a target as soon as it has an IP address, in whatever phase it is.
+ * A pod has targets as soon as it has an IP address, in whatever phase it is.
  */
 void kube_map_pod(struct group_builder *b, const struct yaml_node *object)
 {

@@ -4,8 +4,8 @@
 #include "discovery/kubeobject/kube_meta.h"
 
 /*
- * Add the labels of a namespace, which are for other objects: it has no
- * targets.
+ * Add the labels of a namespace. It has no targets: the labels are for the
+ * objects in the namespace.
  */
 static void kube_map_namespace(struct group_builder *b,
 			       const struct yaml_node *object)

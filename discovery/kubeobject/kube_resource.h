@@ -5,8 +5,8 @@
  *
  * Every object is turned into target groups, even if its resource has no
  * targets, because other objects use its labels. The first group has the labels
- * and targets of the object itself. A second group, without targets, has the
- * labels that only other objects need.
+ * and targets of the object itself. Nodes and dual-stack services have a second
+ * group, without targets, with labels for other objects.
  *
  * Source: kubernetes.io/docs/reference/kubernetes-api, and
  * prometheus.io/docs/prometheus/latest/configuration/configuration,
@@ -35,13 +35,18 @@ enum kube_resource_id {
 	KUBE_RESOURCES
 };
 
-/* How a resource is asked for. */
+/*
+ * How the objects of a resource are requested, and turned into target groups.
+ */
 struct kube_resource {
 	const char *role; /* name in the configuration; NULL: not a role */
 	const char *api;  /* path of its group and version */
 	const char *name; /* last part of its path */
 	bool namespaced;
-	/* Adds the labels and targets of an object to the open group. */
+	/*
+	 * Adds the labels and targets of an object to the group that was begun
+	 * last, and begins its second group, if it has one.
+	 */
 	void (*map)(struct group_builder *b, const struct yaml_node *object);
 };
 

@@ -35,8 +35,8 @@ struct exec_plugin {
 	char *command;
 	char *api_version;
 	pid_t pid;
-	int process; /* a descriptor that is readable when the plugin ends */
-	int pipe;    /* its standard output */
+	int process; /* pidfd of the plugin: readable when the plugin has ended; -1: none */
+	int pipe; /* read end of the plugin's standard output; -1: none */
 	struct buf output;
 	int64_t deadline_ns;
 };
@@ -97,7 +97,7 @@ static int plugin_spawn(struct exec_plugin *x,
 			c->hint);
 }
 
-/* Free a run. */
+/* Free `x`, without ending the plugin. */
 static void plugin_free(struct exec_plugin *x)
 {
 	if (x->process >= 0) {
@@ -130,9 +130,10 @@ static void *plugin_wait(void *arg)
 }
 
 /*
- * Kill the plugin with its children, and take its exit status. A plugin that
- * runs as another user (sudo) or hangs in the kernel may not end. A thread then
- * waits for it, so that everprof can stop at once.
+ * Kill the plugin's process group, and reap the plugin. A plugin that runs as
+ * another user (sudo) or hangs in the kernel may not end within KILL_MS. A
+ * thread then waits for the plugin, so that it delays neither the loop nor the
+ * end of everprof.
  */
 static void plugin_reap(const struct exec_plugin *x)
 {
@@ -154,7 +155,10 @@ static void plugin_reap(const struct exec_plugin *x)
 	pthread_detach(thread_start("plugin", plugin_wait, pid));
 }
 
-/* End a run with an error. */
+/*
+ * Kill the plugin, free `x`, and call done() with `err` and the name of the
+ * plugin.
+ */
 static void plugin_fail(struct exec_plugin *x, const struct err *err)
 {
 	exec_plugin_fn done = x->done;
@@ -304,8 +308,8 @@ void exec_plugin_cancel(struct exec_plugin *x)
 }
 
 /*
- * Read a zone: Z, +hh:mm or -hh:mm, as seconds east of Greenwich. Returns false
- * if it is not a zone.
+ * Read a time zone, Z, +hh:mm or -hh:mm, as seconds east of Greenwich. Returns
+ * false if `text` is not a time zone.
  */
 static bool plugin_read_zone(const char *text, int64_t *seconds)
 {
@@ -327,8 +331,8 @@ static bool plugin_read_zone(const char *text, int64_t *seconds)
 }
 
 /*
- * Read a time such as 2026-01-31T12:00:00.5Z or …+01:00 as Unix time in ms.
- * Returns false if it is not such a time.
+ * Read a time such as 2026-01-31T12:00:00.5Z or …+01:00 as Unix time in ms; a
+ * fraction of a second is dropped. Returns false if `text` is not such a time.
  */
 static bool plugin_read_time(const char *text, int64_t *ms)
 {

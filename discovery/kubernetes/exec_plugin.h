@@ -4,12 +4,14 @@
  * with which a client logs in to a Kubernetes API server.
  *
  * A plugin gets an empty standard input, and shares the standard error of this
- * process. It may run for EXEC_PLUGIN_MS; after that, it is killed.
+ * process. If it runs for longer than EXEC_PLUGIN_MS, exec_plugin_expire()
+ * kills it.
  *
  * Source: kubernetes.io/docs/reference/access-authn-authz/authentication,
  * "client-go credential plugins".
  *
- * Ownership: the caller owns a run until it has ended.
+ * Ownership: the caller owns a struct exec_plugin. It is freed before done() is
+ * called, or by exec_plugin_cancel().
  * Threads: the loop of the HTTP client.
  */
 #ifndef DISCOVERY_KUBERNETES_EXEC_PLUGIN_H
@@ -33,7 +35,7 @@ struct exec_plugin_config {
 struct exec_credential {
 	struct yaml y; /* owns the texts */
 	struct str token;
-	struct str certificate; /* PEM, with `key` */
+	struct str certificate; /* PEM; set together with `key` */
 	struct str key;
 	int64_t expires_ms; /* Unix time; INT64_MAX: never */
 };
@@ -41,8 +43,9 @@ struct exec_credential {
 struct exec_plugin;
 
 /*
- * Called once, when a plugin has ended: with what it has printed, or with an
- * error. The credential is borrowed; the callback may move its members.
+ * Called once, when a plugin has ended or was killed, but not after
+ * exec_plugin_cancel(). `c` is the credential that the plugin has printed,
+ * borrowed for the call. On an error, `c` is NULL, and `err` says why.
  */
 typedef void (*exec_plugin_fn)(void *ctx, struct exec_credential *c,
 			       const struct err *err);
@@ -57,17 +60,22 @@ NODISCARD int exec_plugin_start(struct http_client *client,
 				struct exec_plugin **out, struct err *err);
 
 /*
- * End a plugin that has run for too long: done() is called with an error.
- * Returns for how many milliseconds the plugin may still run; 0: it has ended.
+ * If the plugin has run for too long, kill it, free `x`, call done() with an
+ * error, and return 0. Otherwise, return for how many milliseconds the plugin
+ * may still run.
  */
 int64_t exec_plugin_expire(struct exec_plugin *x);
 
-/* Kill a plugin that is running; done() is not called. NULL is a no-op. */
+/*
+ * Kill a plugin that is running, and free `x`; done() is not called. NULL is a
+ * no-op.
+ */
 void exec_plugin_cancel(struct exec_plugin *x);
 
 /*
- * Read what a plugin has printed. On success the caller calls yaml_fini() for
- * c->y. ERR_INVALID: it is not a credential of this version.
+ * Parse `text`, which a plugin has printed, into *c. On success the caller
+ * calls yaml_fini() for c->y. ERR_INVALID: the text is not a complete
+ * credential of the version `api_version`.
  */
 NODISCARD int exec_credential_parse(struct bytes text, const char *api_version,
 				    struct exec_credential *c, struct err *err);

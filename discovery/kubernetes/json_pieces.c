@@ -32,7 +32,7 @@ static bool is_json_space(uint8_t c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Pass on the piece that was read. */
+/* Pass the piece that has ended to the callback. */
 static int json_end_piece(struct json_pieces *p, struct err *err)
 {
 	int rc = p->piece(p->ctx, str_from(buf_bytes(&p->key)),

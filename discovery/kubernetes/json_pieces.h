@@ -3,10 +3,11 @@
  * Cuts JSON that arrives in parts into pieces, so that a list or a stream of
  * any length is read with one object in memory at a time.
  *
- * A list is one object. The value of each member is a piece, except that of
- * `items`: it is an array, and each of its elements is a piece. A stream is a
- * sequence of objects, each of which is a piece. The text outside of pieces is
- * checked; the pieces are left to the parser that gets them.
+ * A list is one JSON object. The value of each member is a piece; but if the
+ * value of `items` is an array, each of its elements is a piece. A stream is a
+ * sequence of JSON objects, each of which is a piece. The text outside of the
+ * pieces is checked here. The syntax of the pieces is not: the parser that gets
+ * them checks it.
  *
  * Source: RFC 8259.
  *
@@ -38,7 +39,7 @@ enum json_expects {
 	JSON_NEXT,    /* an element of `items` */
 	JSON_ENOUGH,  /* a comma in `items`, or the end of `items` */
 	JSON_MORE,    /* a comma, or the end of the list */
-	JSON_END      /* nothing */
+	JSON_END      /* only white space */
 };
 
 /* The state of the reading. */
@@ -53,7 +54,7 @@ struct json_pieces {
 	bool in_piece;
 	bool in_items;
 	bool in_string;
-	bool escaped; /* the last byte was a backslash in a string */
+	bool escaped; /* a backslash escapes the next byte of the string */
 	size_t depth; /* nesting of objects and arrays in the piece */
 };
 
@@ -65,9 +66,10 @@ void json_pieces_init(struct json_pieces *p, bool is_list, json_piece_fn piece,
 void json_pieces_fini(struct json_pieces *p);
 
 /*
- * Read the next part of the text. ERR_INVALID: the text is not a list or a
- * stream. ERR_TOOBIG: a piece is larger than YAML_TEXT_MAX. Other errors are
- * those of piece().
+ * Read the next part of the text, and pass each piece that ends in it to
+ * piece(). ERR_INVALID: the text is not a list (p->is_list) or not a stream.
+ * ERR_TOOBIG: a piece is larger than YAML_TEXT_MAX. Other errors are those of
+ * piece().
  */
 NODISCARD int json_pieces_feed(struct json_pieces *p, struct bytes text,
 			       struct err *err);

@@ -39,8 +39,8 @@ struct kube_access {
 	struct http_config *http;   /* NULL: not known, or out of date */
 	struct exec_plugin *plugin; /* NULL: none is running */
 	int64_t expires_ms;         /* of a plugin's credential */
-	int64_t pause_ns;           /* no plugin is started before */
-	struct err failed;          /* error of the last run; code 0: none */
+	int64_t pause_ns;  /* end of the pause after the last run of a plugin */
+	struct err failed; /* error of the last run; code 0: none */
 };
 
 struct kube_access *kube_access_new(struct provider *p, struct str api_server,
@@ -76,7 +76,7 @@ static void access_forget(struct kube_access *a)
 	a->expires_ms = INT64_MAX;
 }
 
-/* Forget the kubeconfig file. */
+/* Forget the kubeconfig file, and cancel its plugin. */
 static void access_drop_file(struct kube_access *a)
 {
 	exec_plugin_cancel(a->plugin);
@@ -125,7 +125,10 @@ static int access_set_pod(struct kube_access *a, struct err *err)
 	return 0;
 }
 
-/* Set the options with what a plugin has printed. */
+/*
+ * Set the client's options from the kubeconfig file and the credential that a
+ * plugin has printed.
+ */
 static void access_take_credential(struct kube_access *a,
 				   const struct exec_credential *c)
 {
@@ -141,7 +144,10 @@ static void access_take_credential(struct kube_access *a,
 		o.tls.key.text = c->key;
 	}
 	a->http = http_config_new(&o);
-	/* A plugin that prints expired credentials is not run all the time. */
+	/*
+	 * Even a credential that has expired is used for PLUGIN_PAUSE_NS, so
+	 * that the plugin is not run all the time.
+	 */
 	a->expires_ms = c->expires_ms > soon ? c->expires_ms : soon;
 }
 
@@ -189,8 +195,8 @@ static int access_read_file(struct kube_access *a, struct err *err)
 	was_pending = a->plugin != NULL;
 	access_drop_file(a);
 	/*
-	 * A cancelled plugin makes no callback: let the requests that wait for
-	 * it try again.
+	 * access_on_plugin() is not called for a cancelled plugin: let the
+	 * requests that wait for the plugin try again.
 	 */
 	if (was_pending)
 		a->ready(a->p);
@@ -252,8 +258,10 @@ int kube_own_namespace(char **out, struct err *err)
 		rc = err_wrap(err, rc,
 			      "could not determine the pod's namespace");
 	else if (!text.len)
-		rc = err_set(err, ERR_INVALID,
-			     "could not read own namespace name (empty file)");
+		rc = err_set(
+			err, ERR_INVALID,
+			"could not determine the pod's namespace: " KUBE_ACCOUNT_DIR
+			"/namespace is empty");
 	else
 		*out = mem_strndup(str_trim(str_from(buf_bytes(&text))));
 	buf_fini(&text);

@@ -10,7 +10,8 @@
  *
  * Source: kubernetes.io/docs/tasks/run-application/access-api-from-pod.
  *
- * Ownership: an access owns what it hands out, until the next kube_access_get().
+ * Ownership: an access owns what kube_access_get() hands out, which is valid
+ * until the next kube_access_get() or kube_access_reject().
  * Threads: the manager's loop.
  */
 #ifndef DISCOVERY_KUBERNETES_KUBE_ACCESS_H
@@ -34,10 +35,10 @@ struct kube_login {
 #define KUBE_ACCESS_PENDING 1
 
 /*
- * Make an access. `api_server` and `kubeconfig` are borrowed; if both are
- * empty, the service account of the pod is used. ready() is called when a
- * credential plugin has ended, with or without success, or was cancelled
- * because the kubeconfig file has changed.
+ * Make an access. `api_server` and `kubeconfig` are copied; if both are empty,
+ * the service account of the pod is used. ready() is called when a credential
+ * plugin has ended, with or without success, or was cancelled because the
+ * kubeconfig file has changed.
  */
 struct kube_access *kube_access_new(struct provider *p, struct str api_server,
 				    struct str kubeconfig,
@@ -49,25 +50,27 @@ void kube_access_free(struct kube_access *a);
 /*
  * Set *login and return 0, or return KUBE_ACCESS_PENDING: a credential plugin
  * runs, and ready() will be called.
- * Errors: the kubeconfig file, the credential plugin or the environment of the
- * pod is not as it should be.
+ * Errors: the kubeconfig file cannot be used, the credential plugin has failed,
+ * or the environment variables of a pod are missing.
  */
 NODISCARD int kube_access_get(struct kube_access *a, struct kube_login *login,
 			      struct err *err);
 
 /*
- * Forget the credentials of a plugin, unless they are new, so that the plugin
- * is run again. Called after the API server has refused them.
+ * Forget the credentials that a plugin has printed, because the API server has
+ * refused them; the next kube_access_get() runs the plugin again. Credentials
+ * that were printed less than five seconds ago are kept, so that the plugin
+ * does not run all the time.
  */
 void kube_access_reject(struct kube_access *a);
 
 /*
- * Kill a plugin that has run for too long. Returns for how many milliseconds a
- * plugin may still run; INT64_MAX: none is running.
+ * Kill the plugin if it has run for too long. Returns for how many milliseconds
+ * the plugin may still run; INT64_MAX: no plugin is running.
  */
 int64_t kube_access_expire(struct kube_access *a);
 
-/* Return the text for messages; borrowed. */
+/* Return the text that names the access in messages; borrowed. */
 const char *kube_access_shown(const struct kube_access *a);
 
 /*

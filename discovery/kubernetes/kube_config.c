@@ -128,7 +128,10 @@ static void kube_set_wanted(struct kube_config *c)
 	c->wants[KUBE_JOB] = pods && (c->attach_job || c->attach_cronjob);
 }
 
-/* Report selectors for resources that the role does not watch. */
+/*
+ * Report selectors for resources that the role does not watch. With the role
+ * pod, a selector for nodes is allowed even if nodes are not watched.
+ */
 static void kube_check_selector_roles(struct yaml *y,
 				      const struct yaml_node *entry,
 				      const struct kube_config *c)

@@ -15,7 +15,10 @@
 #include "discovery/core/text_list.h"
 #include "discovery/kubeobject/kube_resource.h"
 
-/* Which objects of a resource are wanted; empty: all. */
+/*
+ * Which objects of a resource are wanted. An empty `label` or `field` selects
+ * all objects; `role` is empty if the resource has no selector.
+ */
 struct kube_selector {
 	struct str role;
 	struct str label;

@@ -14,13 +14,13 @@ struct seen_port {
 	struct str port;
 };
 
-/* The groups of objects that are being made. */
+/* The state of kube_join_all(). */
 struct joining {
-	struct kube_parts p; /* of the object */
+	struct kube_parts p; /* of the object that is being joined */
 	VEC(struct label_list) targets;
 	VEC(struct seen_port) seen;
 	struct arena *arena; /* of the groups that are made */
-	size_t lacking;      /* objects without the labels of others */
+	size_t lacking; /* number of objects that lack the labels of others */
 };
 
 /* Return whether an object needs joined groups. */
@@ -44,7 +44,10 @@ static bool join_is_current(const struct joining *j,
 	return g->part_count == j->p.v.count;
 }
 
-/* Return a list in the arena, with `rest` after it. */
+/*
+ * Return a list of the `count` labels at `v`, with `rest` after it. The list
+ * itself is in the arena; the labels are borrowed.
+ */
 static const struct label_list *join_link(struct joining *j, struct label *v,
 					  size_t count,
 					  const struct label_list *rest)
@@ -56,8 +59,8 @@ static const struct label_list *join_link(struct joining *j, struct label *v,
 }
 
 /*
- * Return the labels of group number `n` of an object, with `rest` after them;
- * only `rest` if there is no object.
+ * Return the labels of group number `n` of the object `g`, with `rest` after
+ * them; only `rest` if `g` is NULL.
  */
 static const struct label_list *join_object(struct joining *j,
 					    const struct target_groups *g,
@@ -69,7 +72,10 @@ static const struct label_list *join_object(struct joining *j,
 	return join_link(j, g->v[n].labels.v, g->v[n].labels.count, rest);
 }
 
-/* Return the labels that others get from a node, with `rest` after them. */
+/*
+ * Return the labels that pods and endpoints get from a node, which are those of
+ * its second group, with `rest` after them.
+ */
 static const struct label_list *join_node_labels(struct joining *j,
 						 const struct target_groups *g,
 						 const struct label_list *rest)
@@ -78,8 +84,8 @@ static const struct label_list *join_node_labels(struct joining *j,
 }
 
 /*
- * Add a label to a list, unless its value is empty. The value is borrowed from
- * a part.
+ * Add a label to `l`, unless `value` is empty. `value` is borrowed from one of
+ * the parts.
  */
 static void add_workload(struct label_list *l, const char *name,
 			 struct str value)
@@ -89,8 +95,8 @@ static void add_workload(struct label_list *l, const char *name,
 }
 
 /*
- * Return the name of the controller of an object; empty: it is not of this
- * kind.
+ * Return the name of the controller of the object `g`; empty: the controller is
+ * not of this kind, or `g` is NULL.
  */
 static struct str controller_name(const struct target_groups *g,
 				  const char *kind)
@@ -102,7 +108,7 @@ static struct str controller_name(const struct target_groups *g,
 
 /*
  * Return the labels that targets get from a pod and its workload, with `rest`
- * after them; `parts` are the parts of the pod.
+ * after them. `parts` are the parts of the pod, by POD_NODE and so on.
  */
 static const struct label_list *join_pod(struct joining *j,
 					 const struct target_groups *pod,
@@ -143,9 +149,9 @@ static struct str target_port(const struct joining *j,
 }
 
 /*
- * Return the target of a pod for a port: the first one with this port of a
- * container. If several containers have the port, the last one counts. NULL: no
- * container has it.
+ * Return the target of a pod for `port`. If several containers have the port,
+ * the last container counts; of the targets of this container, the first one
+ * with the port. NULL: no container has the port.
  */
 static const struct label_list *find_container(const struct target_groups *pod,
 					       struct str port)
@@ -166,8 +172,9 @@ static const struct label_list *find_container(const struct target_groups *pod,
 }
 
 /*
- * Return the labels of a target of a pod, beginning with number `first`. The
- * last label is left out if it is the ID of the container.
+ * Return the labels of `t`, a target of a pod, from number `first` on, with
+ * `rest` after them. The last label is left out if it is the ID of the
+ * container.
  */
 static const struct label_list *join_container(struct joining *j,
 					       const struct label_list *t,
@@ -182,8 +189,9 @@ static const struct label_list *join_container(struct joining *j,
 }
 
 /*
- * Return the labels of a target of endpoints, with those that it gets from its
- * pod.
+ * Return the labels that a target of endpoints gets from its pod, with `rest`
+ * after them. `own` are the labels of the target itself, and `parts` its pod
+ * and the parts of the pod.
  */
 static const struct label_list *
 join_target_pod(struct joining *j, const struct label_list *own,
@@ -206,7 +214,7 @@ join_target_pod(struct joining *j, const struct label_list *own,
 		return rest;
 	value = kube_list_label(own, j->p.names->protocol);
 	if (!value.len)
-		return rest; /* a label has a value */
+		return rest; /* an empty value means that there is no label */
 	protocol = arena_new(j->arena, struct label);
 	*protocol = (struct label){ str_of(KUBE_CONTAINER_PROTOCOL), value };
 	return join_link(j, protocol, 1, rest);
@@ -236,8 +244,8 @@ static int by_pod_and_port(const void *a, const void *b)
 }
 
 /*
- * Add targets for the ports of a pod that are not ports of the endpoints;
- * `parts` are the parts of the pod.
+ * Add a target for each port of a pod for which join_target() has not added a
+ * target of this pod. `parts` are the parts of the pod.
  */
 static void join_other_ports(struct joining *j, struct target_groups *pod,
 			     struct target_groups *const *parts)
@@ -377,8 +385,9 @@ static struct target_groups *join_make(struct joining *j,
 }
 
 /*
- * Return whether a slice is left out. A service with two IP families has slices
- * for each of them, with the same pods; only those of the first family count.
+ * Return whether an object is a slice that is left out. A service with two IP
+ * families has slices for each family, with the same pods; only the slices of
+ * the first family count.
  */
 static bool is_second_family(const struct joining *j)
 {
@@ -395,8 +404,9 @@ static bool is_second_family(const struct joining *j)
 }
 
 /*
- * Return whether a pod is left out: if nodes are selected, its node must be
- * one of them.
+ * Return whether an object is a pod that is left out, because it is not on one
+ * of the selected nodes. A selector for nodes has this effect only together
+ * with attach_metadata.node.
  */
 static bool is_on_other_node(const struct joining *j)
 {
@@ -422,7 +432,7 @@ static void join_renew(struct joining *j, struct kube_stores *s,
 		kube_object_join(s, o, join_make(j, o->own));
 }
 
-/* Append the groups of an object. */
+/* Append the groups of an object, unless the object is left out. */
 static void join_one(struct joining *j, struct kube_stores *s,
 		     struct kube_object *o, struct target_groups_list *out)
 {

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes the target groups of a Kubernetes discovery. Each object of its role
- * gets labels of other objects: a pod those of its namespace, node and
- * workload, and endpoints those of their service and pods.
+ * Makes the target groups of a Kubernetes discovery. The objects of the
+ * configured role get labels of other objects: endpoints and slices those of
+ * their service and of the pods of their targets. If attach_metadata asks for
+ * them, objects also get the labels of their namespace, and pods and the
+ * targets of endpoints those of their node and of the workload (Deployment,
+ * Job, CronJob) that controls the pod.
  *
- * Groups use the label lists of the objects that they are made of, so that
- * labels are stored once. The groups of an object are made again only when one
- * of these objects has changed.
+ * Such joined groups use the label lists of the objects that they are made of,
+ * so that labels are stored once. The joined groups of an object are made again
+ * only when one of the objects that they are made of has changed.
  *
- * Ownership: groups hold references to the groups of the objects.
+ * Ownership: joined groups hold references to the groups of the objects that
+ * they are made of.
  * Threads: the manager's loop.
  */
 #ifndef DISCOVERY_KUBERNETES_KUBE_JOIN_H
@@ -18,9 +22,11 @@
 #include "discovery/kubernetes/kube_store.h"
 
 /*
- * Append the target groups of all objects of the role, with references.
- * Returns the number of objects that lack the labels of others, because these
- * would exceed the memory limit of the stores.
+ * Append the target groups of the objects of the role to `out`, which gets a
+ * reference to each. Slices of the second IP family of a service, and pods on
+ * nodes that are not selected, are left out. Returns the number of objects that
+ * lack the labels of other objects, because with those labels the stores would
+ * exceed their memory limit.
  */
 size_t kube_join_all(struct kube_stores *s, const struct kube_config *c,
 		     struct target_groups_list *out);

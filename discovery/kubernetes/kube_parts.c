@@ -50,7 +50,7 @@ static struct target_groups *parts_find(const struct kube_parts *p,
 	return kube_store_find(p->s, id, p->namespace, name);
 }
 
-/* Find a node. */
+/* Find a node by its name; NULL: it is not known, or nodes are not attached. */
 static struct target_groups *parts_node(const struct kube_parts *p,
 					struct str name)
 {
@@ -59,7 +59,9 @@ static struct target_groups *parts_node(const struct kube_parts *p,
 	return kube_store_find(p->s, KUBE_NODE, str_of(""), name);
 }
 
-/* Add the parts of a pod, apart from the pod itself. */
+/*
+ * Add the parts of a pod, but not the pod itself. `pod` and `node` may be NULL.
+ */
 static void parts_add_pod(struct kube_parts *p, const struct target_groups *pod,
 			  struct target_groups *node)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The objects from which the groups of one object take labels: the namespace,
- * node and workload of a pod, and the service and the pods of endpoints.
+ * The parts of an object: the objects from which its groups take labels. Parts
+ * are the namespace of any object, the node and the workload of a pod, and the
+ * service and the pods of endpoints, with the parts of these pods.
  *
  * Ownership: parts are borrowed from the stores.
  * Threads: the manager's loop.
@@ -12,18 +13,24 @@
 #include "discovery/kubernetes/kube_config.h"
 #include "discovery/kubernetes/kube_store.h"
 
-/* The labels of endpoints, or of slices, that name other objects. */
+/*
+ * The names of the labels by which a target of endpoints, or of slices, refers
+ * to its pod, its node and a port.
+ */
 struct endpoint_names {
 	const char *kind; /* of the object that an address belongs to */
 	const char *name;
 	const char *node;
 	const char *port; /* NULL: the port is part of __address__ */
-	/* overrides the protocol of the container's port, unless NULL */
+	/*
+	 * label whose value replaces that of KUBE_CONTAINER_PROTOCOL; NULL:
+	 * none
+	 */
 	const char *protocol;
-	bool node_first; /* `node` counts before an object of the kind Node */
+	bool node_first; /* the label `node` has precedence over the name of an object of kind Node */
 };
 
-/* The objects that a pod gets labels from. */
+/* The parts of a pod alone, by their index. */
 enum {
 	POD_NODE,
 	POD_REPLICASET,
@@ -31,38 +38,48 @@ enum {
 	POD_PARTS
 };
 
-/* The parts of joined groups. */
+/* The indexes of the parts in kube_parts.v. */
 enum {
 	PART_OWN,
 	PART_NAMESPACE,
 	PART_SERVICE, /* only of endpoints and slices */
 	/*
-	 * From here on: for a pod, its POD_PARTS parts; for endpoints, the pod
-	 * of each target and the parts of this pod.
+	 * From here on: for a pod, its POD_PARTS parts; for endpoints, 1 +
+	 * POD_PARTS parts for each target: its pod and the parts of this pod.
 	 */
 	PART_PODS
 };
 
-/* The objects from which the groups of one object are made. */
+/*
+ * The objects from which the groups of one object are made. An element of `v`
+ * is NULL if the object is not known or not wanted.
+ */
 struct kube_parts {
 	const struct kube_stores *s;
 	const struct kube_config *c;
-	const struct endpoint_names *names; /* of the role; NULL: others */
-	struct str namespace;               /* of the object */
+	const struct endpoint_names *
+		names; /* NULL: the role is neither endpoints nor endpointslice */
+	struct str namespace; /* of the object */
 	VEC(struct target_groups *) v;
 };
 
-/* Begin to find parts of objects that have the role of a configuration. */
+/* Initialize `p`, to find the parts of objects of the role c->role. */
 void kube_parts_init(struct kube_parts *p, const struct kube_stores *s,
 		     const struct kube_config *c);
 
-/* Find the parts of an object. */
+/* Set p->v to the parts of the object whose groups are `own`. */
 void kube_parts_find(struct kube_parts *p, struct target_groups *own);
 
-/* Return the value of a label of a list; empty: none. */
+/*
+ * Return the value of the label `name` of the list `l` (but not of l->rest);
+ * empty: there is no such label.
+ */
 struct str kube_list_label(const struct label_list *l, const char *name);
 
-/* Return a label of the group of an object; empty: none, or no object. */
+/*
+ * Return the value of the label `name` of the first group in `g`; empty: there
+ * is no such label, or `g` is NULL.
+ */
 struct str kube_object_label(const struct target_groups *g, const char *name);
 
 #endif

@@ -127,7 +127,10 @@ static int kube_make_own(struct kube_stores *s, enum kube_resource_id id,
 	return 0;
 }
 
-/* Give an object new groups, unless they are equal to the old ones. */
+/*
+ * Set the groups of an object to `own`, unless the old groups are equal; take
+ * over the reference to `own`.
+ */
 static void kube_object_set(struct kube_stores *s, struct kube_object *o,
 			    struct target_groups *own)
 {
@@ -143,7 +146,10 @@ static void kube_object_set(struct kube_stores *s, struct kube_object *o,
 	s->changed = true;
 }
 
-/* Add or replace the object with this key. */
+/*
+ * Add or replace the object with this key; take over the reference to `own`,
+ * also on an error.
+ */
 static int kube_put_key(struct kube_stores *s, enum kube_resource_id id,
 			const char *key, struct target_groups *own,
 			uint32_t list, struct err *err)
@@ -212,7 +218,10 @@ void kube_store_remove(struct kube_stores *s, enum kube_resource_id id,
 	buf_fini(&key);
 }
 
-/* Return whether a key is in a namespace; empty: all keys are. */
+/*
+ * Return whether the object with this key is in `namespace`; if `namespace` is
+ * empty, all objects are.
+ */
 static bool kube_key_is_in(const char *key, struct str namespace)
 {
 	return !namespace.len || (str_starts(str_of(key), namespace) &&

@@ -26,7 +26,8 @@ struct kube_object {
 	 * nothing is added
 	 */
 	struct target_groups *joined;
-	uint32_t list; /* number of the last list when the object was put */
+	uint32_t
+		list; /* number of the newest list when the object was put; see kube_store_sweep() */
 };
 
 /* The objects of one resource. */
@@ -42,7 +43,7 @@ struct kube_stores {
 	struct group_builder builder;
 	size_t bytes;     /* bytes of all objects, `own` and `joined` */
 	size_t bytes_max; /* KUBE_BYTES_MAX, except in tests */
-	bool changed;     /* since the owner cleared this mark */
+	bool changed; /* objects have changed since the owner cleared this mark */
 };
 
 /* Begin without objects. */
@@ -52,10 +53,10 @@ void kube_stores_init(struct kube_stores *s);
 void kube_stores_fini(struct kube_stores *s);
 
 /*
- * Add or replace an object. `list` is the number of the list in progress.
- * ERR_INVALID: the object has no name. ERR_TOOBIG: the object has too many
- * targets, or all objects together exceed KUBE_BYTES_MAX; the object is then
- * removed.
+ * Add or replace an object. `list` is the number of the watch's newest list,
+ * which may be in progress. ERR_INVALID: the object has no name. ERR_TOOBIG:
+ * the object has too many targets, or all objects together would exceed
+ * s->bytes_max; an older version of the object is then removed.
  */
 NODISCARD int kube_store_put(struct kube_stores *s, enum kube_resource_id id,
 			     const struct yaml_node *object, uint32_t list,
@@ -65,7 +66,10 @@ NODISCARD int kube_store_put(struct kube_stores *s, enum kube_resource_id id,
 void kube_store_remove(struct kube_stores *s, enum kube_resource_id id,
 		       const struct yaml_node *object);
 
-/* Replace the joined groups of an object; take over the reference. */
+/*
+ * Replace the joined groups of an object by `joined`, which may be NULL; take
+ * over the reference to `joined`.
+ */
 void kube_object_join(struct kube_stores *s, struct kube_object *o,
 		      struct target_groups *joined);
 
@@ -76,7 +80,10 @@ void kube_object_join(struct kube_stores *s, struct kube_object *o,
 void kube_store_sweep(struct kube_stores *s, enum kube_resource_id id,
 		      struct str namespace, uint32_t list);
 
-/* Return the groups of an object, or NULL; borrowed. */
+/*
+ * Return the member `own` of an object, borrowed; NULL: the object is not
+ * known.
+ */
 struct target_groups *kube_store_find(const struct kube_stores *s,
 				      enum kube_resource_id id,
 				      struct str namespace, struct str name);

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The watches of a Kubernetes discovery, and the session that has them all. A
- * watch lists the objects of a resource, page
- * by page, and then gets each change from the API server. The objects go to the
- * stores, one at a time.
+ * watch first lists the objects of a resource, page by page. It then sends
+ * watch requests, through which the API server reports each change. The objects
+ * go to the stores (kube_store.h), one at a time.
  *
- * When a watch ends, the next one continues from the last resourceVersion. When
- * the server does not know that version any more (410 Gone), the objects are
- * listed again; those that are missing from the new list are removed. After
- * other errors, and after a 410 that comes soon after a list, there is a pause
- * of at least 0.8 seconds, which grows to at most 60 seconds. Watches that end
- * early although they had changes start at most once a second. The objects stay
+ * When a watch request ends, the next one continues from the last
+ * resourceVersion. When the server does not know that version any more (410
+ * Gone), and after other errors except 429, 500 and a failed connection, the
+ * objects are listed again; those that are missing from the new list are
+ * removed. After an error, there is a pause of at least 0.8 seconds, which
+ * grows to at most 60 seconds; a header Retry-After sets its length instead. A
+ * 410 to a watch request causes a pause only if it comes soon after a list. A
+ * list that can be requested in another way, for example without pages, is
+ * repeated at once. After a watch request without an error, the next one starts
+ * at the earliest one second after the start of that request. The objects stay
  * while the server does not answer.
  *
  * Source: kubernetes.io/docs/reference/using-api/api-concepts, "Efficient
@@ -29,7 +33,7 @@
 
 struct kube_session;
 
-/* The state of a watch. */
+/* The state of a watch. KUBE_WAITING: no request is in flight. */
 enum kube_phase {
 	KUBE_WAITING,
 	KUBE_LISTING,
@@ -42,7 +46,7 @@ enum kube_freshness {
 	KUBE_FRESH   /* the newest */
 };
 
-/* A watch of one resource in one namespace. */
+/* The lists and watch requests of one resource in one namespace. */
 struct kube_watch {
 	struct kube_session *s;
 	enum kube_resource_id id;
@@ -50,27 +54,29 @@ struct kube_watch {
 	char *shown;     /* for messages */
 	enum kube_phase phase;
 	int64_t due_ns;   /* when the next request starts */
-	bool wants_list;  /* whether that is a list */
+	bool wants_list;  /* whether the next request is for a list */
 	bool wants_login; /* it waits for a credential plugin */
-	bool is_synced;   /* it was listed once */
+	bool is_synced;   /* a list was read to its end at least once */
 	enum kube_freshness freshness;
-	bool is_unpaged;    /* the next list is requested as one page */
-	char *version;      /* last resourceVersion; NULL: none */
-	char *list_version; /* resourceVersion of the list in progress */
-	char *next;         /* token of the next page; NULL: none */
-	uint32_t list;      /* number of the list in progress */
-	size_t pages;       /* of the list in progress */
-	int64_t listed_ns;  /* when the last list ended */
+	bool is_unpaged; /* the next list is requested as one page */
+	char *version;   /* last resourceVersion; NULL: none */
+	char *list_version; /* resourceVersion of the list in progress; NULL: none yet */
+	char *next;    /* token of the next page; NULL: none */
+	uint32_t list; /* number of the newest list, which may be in progress */
+	size_t pages;  /* of the list in progress */
+	int64_t listed_ns; /* when the last list ended */
 	struct json_pieces pieces;
 	int64_t started_ns;
-	bool is_changed;    /* this watch had changes of objects */
-	bool is_heard;      /* it had changes or bookmarks */
-	bool is_failing;    /* the last request has failed */
-	bool is_refusing;   /* the last list had objects that were left out */
-	int64_t status;     /* status code of an error event; 0: none */
-	struct err refused; /* why an object was left out; code 0: none was */
-	struct err broken; /* what was wrong with the answer; code 0: nothing */
-	int64_t pause_ms;  /* length of the next pause */
+	bool is_changed; /* the watch request had changes of objects */
+	bool is_heard;   /* the watch request had changes or bookmarks */
+	bool is_failing; /* an error was reported; since then no list was complete, and no event came */
+	bool is_refusing; /* objects had been left out when the last list ended; see `refused` */
+	int64_t status; /* status code of an error event; 0: none */
+	struct err
+		refused; /* why an object was left out; code 0: none was since the end of the last list */
+	struct err
+		broken; /* error from reading the body of the answer; code 0: none */
+	int64_t pause_ms; /* length of the next pause, without the random part */
 	int64_t paused_ns; /* when the last pause began */
 };
 
@@ -81,29 +87,38 @@ struct kube_session {
 	struct kube_access *access;
 	struct kube_stores stores;
 	VEC(struct kube_watch *) watches;
-	size_t lists;       /* number of lists in progress */
-	uint32_t last_list; /* number of the last list */
-	/* objects lack the labels of others, for lack of memory */
+	size_t lists;       /* number of requests for lists in flight */
+	uint32_t last_list; /* number of the list that was begun last */
+	/*
+	 * some objects lack the labels of other objects, because of the memory
+	 * limit
+	 */
 	bool is_lacking;
 };
 
-/* Begin a session without watches. */
+/*
+ * Begin a session without watches. The caller then sets s->access, which the
+ * session owns.
+ */
 void kube_session_init(struct kube_session *s, struct provider *p);
 
-/* End all watches, and free the stores. */
+/* End all watches, and free the stores and the access. */
 void kube_session_fini(struct kube_session *s);
 
-/* Add a watch for a resource in a namespace; empty: in all of them. */
+/*
+ * Add a watch for the resource `id` in `namespace`; if `namespace` is empty, in
+ * all namespaces.
+ */
 void kube_session_add(struct kube_session *s, enum kube_resource_id id,
 		      struct str namespace);
 
 /*
- * Start the requests that are due. Returns the milliseconds until the next one
- * is due, or INT64_MAX.
+ * Start the requests that are due. Returns the milliseconds until the next
+ * request is due; INT64_MAX: no watch waits for a time.
  */
 int64_t kube_session_run(struct kube_session *s);
 
-/* Make the watches that wait for credentials due. */
+/* Let the watches that wait for a credential plugin send their requests. */
 void kube_session_wake(struct kube_session *s);
 
 /* Return whether each watch has listed its objects once. */

@@ -28,8 +28,9 @@ static const struct yaml_node *kubeconfig_entry(const struct kubeconfig *k,
 }
 
 /*
- * Set a text that is given as base64 in <key>-data, or as a path in <key>,
- * which is relative to the folder of the file.
+ * Set *out to the text that <key>-data of `n` contains as base64, or else to
+ * the path in <key>. A relative path is relative to the folder of the
+ * kubeconfig file.
  */
 static int kubeconfig_text(struct kubeconfig *k, const struct yaml_node *n,
 			   const char *key, struct http_text *out,
@@ -103,7 +104,7 @@ static void kubeconfig_add_header(struct kubeconfig *k, const char *name,
 	l->count++;
 }
 
-/* Add the headers by which a client acts as another user. */
+/* Add the headers by which a client acts as another user (impersonation). */
 static void kubeconfig_impersonate(struct kubeconfig *k,
 				   const struct yaml_node *user)
 {
@@ -153,8 +154,9 @@ static void kubeconfig_write_cluster(const struct yaml_node *cluster,
 }
 
 /*
- * Return the variable KUBERNETES_EXEC_INFO, which tells a plugin about its
- * task.
+ * Return the environment variable KUBERNETES_EXEC_INFO, from which a plugin
+ * learns what is asked of it, as "NAME=value". `cluster` NULL: the plugin does
+ * not get the data of the cluster.
  */
 static char *kubeconfig_exec_info(struct kubeconfig *k,
 				  const struct yaml_node *cluster)

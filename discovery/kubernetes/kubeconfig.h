@@ -24,9 +24,11 @@ struct kubeconfig {
 };
 
 /*
- * Read a file. On success the caller calls kubeconfig_fini(). ERR_INVALID: it
- * is not a kubeconfig file, names something that it does not have, or asks for
- * a way to log in that is not supported. Other errors come from reading it.
+ * Read the file `path`. On success the caller calls kubeconfig_fini().
+ * ERR_INVALID: it is not a kubeconfig file, names a context, cluster or user
+ * that it does not have, has options that are incomplete or contradict each
+ * other, or asks for a way to log in that is not supported. Other errors come
+ * from reading the file.
  */
 NODISCARD int kubeconfig_read(struct kubeconfig *k, const char *path,
 			      struct err *err);

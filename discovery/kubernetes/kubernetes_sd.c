@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * kubernetes_sd_configs: nodes, pods, services, endpoints, endpoint slices and
- * ingresses of a Kubernetes cluster, which everprof lists once and then watches.
+ * ingresses of a Kubernetes cluster, which everprof lists and then watches (see
+ * kube_watch.h).
  *
- * Changes are reported together: one second after the first one, but at least
- * five seconds after the last report.
+ * Changes are reported together: one second after the first of them, but at
+ * least five seconds after the previous report.
  *
  * Source: kubernetes.io/docs/reference/using-api/api-concepts.
  */
@@ -23,12 +24,15 @@
 struct kube_source {
 	struct kube_session session;
 	bool is_started;
-	bool is_told;         /* the targets were reported once */
-	int64_t publish_ns;   /* when changes are reported; 0: there are none */
-	int64_t published_ns; /* when they were reported last */
+	bool is_told;       /* the targets were reported once */
+	int64_t publish_ns; /* when changes are to be reported; 0: there are none */
+	int64_t published_ns; /* when the targets were reported last */
 };
 
-/* Called when a credential plugin has ended. */
+/*
+ * Called when a credential plugin has ended or was cancelled; see
+ * kube_access_new().
+ */
 static void kube_on_login(struct provider *p)
 {
 	struct kube_source *s = p->data;
@@ -48,7 +52,10 @@ static void *kube_open(struct provider *p)
 	return s;
 }
 
-/* Add the watches of a namespace. */
+/*
+ * Add a watch in `namespace` for each wanted resource that is in namespaces; if
+ * `namespaced` is false, for each one that is not.
+ */
 static void kube_add_watches(struct kube_source *s, struct str namespace,
 			     bool namespaced)
 {
@@ -119,8 +126,8 @@ static void kube_publish(struct provider *p)
 }
 
 /*
- * Report changes that are due. Returns the ms until the next report, or
- * INT64_MAX.
+ * Report the targets if changes are due. Returns the ms until the next report;
+ * INT64_MAX: none is planned.
  */
 static int64_t kube_publish_due(struct provider *p)
 {
@@ -164,7 +171,7 @@ static void kube_call(struct provider *p)
 		provider_call_within(p, left);
 }
 
-/* Start the watches. Later refreshes do nothing. */
+/* Start the watches, unless an earlier refresh has started them. */
 static void kube_refresh(struct provider *p)
 {
 	struct kube_source *s = p->data;

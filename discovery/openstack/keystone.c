@@ -188,7 +188,7 @@ static int check_login(const struct keystone_login *l, struct err *err)
 	if (!l->identity_endpoint.len)
 		return err_set(
 			err, ERR_INVALID,
-			"there is neither identity_endpoint nor OS_AUTH_URL in the environment");
+			"set identity_endpoint, or the environment variable OS_AUTH_URL");
 	if (!l->password.len && !l->application_credential_id.len &&
 	    !l->application_credential_name.len)
 		return err_set(

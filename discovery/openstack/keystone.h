@@ -43,9 +43,10 @@ struct keystone_config {
 extern const struct rest_account_kind keystone_kind;
 
 /*
- * Set *out to the URL of a path of a service. `version` is the first part of
- * the path; it is left out if the URL in the catalog ends with it. Always
- * returns true.
+ * Set *out to the URL of `path` at the service `service` of the catalog.
+ * `version`, such as "/v2.0", is added before `path`, unless the service's URL
+ * in the catalog ends with `version` already. Always returns true, for callers
+ * that are the member `url` of a struct rest_step.
  */
 bool keystone_write_url(struct rest_run *r, const char *service,
 			const char *version, const char *path, struct buf *out);

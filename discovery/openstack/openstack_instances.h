@@ -18,7 +18,10 @@ struct openstack_config {
 	bool all_tenants;
 };
 
-/* The members of a step for a list with this name, a literal. */
+/*
+ * The members of a struct rest_step whose answer has its items at the key
+ * `list`, a string literal.
+ */
 /* NOLINTBEGIN(bugprone-macro-parentheses) */
 #define OPENSTACK_PAGES(list)                     \
 	.items = list, .paging = REST_NEXT_QUERY, \

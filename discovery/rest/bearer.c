@@ -12,7 +12,7 @@ bool bearer_is_fresh(const struct bearer *b)
 	return b->token && clock_ms(NULL) < b->renew_ms;
 }
 
-/* Take the token of a document. */
+/* Set *b to the token in `root`, the root of an answer. */
 static int bearer_set(struct bearer *b, const struct yaml_node *root,
 		      struct err *err)
 {
@@ -26,8 +26,9 @@ static int bearer_set(struct bearer *b, const struct yaml_node *root,
 	if (life_s < 0)
 		life_s = 0;
 	if (rest_renewal(clock_ms(NULL) + life_s * 1000, &b->renew_ms, err))
-		return err_set(err, ERR_INVALID,
-			       "the answer has no expires_in, in seconds");
+		return err_set(
+			err, ERR_INVALID,
+			"the answer has no valid expires_in (a number of seconds above 0)");
 	bearer_forget(b);
 	b->token = mem_strndup(token);
 	return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bearer tokens of accounts, as OAuth 2.0 servers send them.
+ * Bearer tokens of accounts (see rest_account.h), as OAuth 2.0 servers send
+ * them.
  *
  * Source: RFC 6749, 5.1; RFC 6750, 2.1.
  *
@@ -13,8 +14,9 @@
 #include "discovery/rest/rest_source.h"
 
 /*
- * A token. In accounts that use bearer_prepare() and bearer_forget(), it must
- * be the first member.
+ * A token. If a kind of account has bearer_forget() as `forget`, or a table has
+ * bearer_prepare() as `prepare`, this struct must be the first member of the
+ * account's data, because both functions take that data for a struct bearer.
  */
 struct bearer {
 	char *token; /* NULL: there is none */
@@ -22,10 +24,13 @@ struct bearer {
 	int64_t renew_ms;
 };
 
-/* Return whether there is a token that can still be used. */
+/* Return whether there is a token that need not be renewed yet. */
 bool bearer_is_fresh(const struct bearer *b);
 
-/* Take the token of an answer in JSON. */
+/*
+ * Set *b to the token in the answer `a`, which is JSON. On errors *b stays as
+ * it was.
+ */
 NODISCARD int bearer_take(struct bearer *b, const struct http_response *a,
 			  struct err *err);
 

@@ -6,8 +6,9 @@
  * A path is a sequence of keys with dots between them: "image.slug". A key can
  * be followed by conditions on the items of a list: "v4[type=public]" is the
  * first item whose `type` is "public", and "v4[0]" is the first item. The empty
- * path is the node itself. An object that stands where a list is expected is a
- * list with one item, because XML does not tell them apart.
+ * path is the node itself. Where a list is expected, any other value counts as
+ * a list with one item, because an XML element that occurs once does not show
+ * whether it belongs to a list.
  *
  * Ownership: results are borrowed from the document.
  * Threads: pure functions.
@@ -29,7 +30,10 @@ int64_t doc_int(const struct yaml_node *n, const char *path, int64_t absent);
 /* Return whether the value at a path is true. */
 bool doc_bool(const struct yaml_node *n, const char *path);
 
-/* Return the number of items of a list; 0 for NULL. */
+/*
+ * Return the number of items of `list`: 0 if it is NULL or the value null, and
+ * 1 if it is another value than a list.
+ */
 size_t doc_count(const struct yaml_node *list);
 
 /* Return item number `i` of a list. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables of labels: which label has which value of an answer.
+ * Tables of labels: each row says from which value of an answer a label is
+ * made.
  *
  * Ownership: tables are constants; labels are copied to the builder.
  * Threads: one thread at a time.
@@ -17,9 +18,12 @@ enum field_form {
 	FIELD_BOOL,  /* true or false; false if the value is absent */
 	FIELD_INT,   /* a number; 0 if the value is absent */
 	FIELD_LOWER, /* a text in lower-case letters */
-	/* a list: its items with a separator before and after each */
+	/* a list: one separator, then each item with a separator after it */
 	FIELD_LIST,
-	/* an object: for each key, a label <label><key> */
+	/*
+	 * an object: for each key, a label <label><key> with the value of the
+	 * key
+	 */
 	FIELD_MAP,
 	/* an object: for each key, a label <label><key> with the value true */
 	FIELD_PRESENT
@@ -34,13 +38,16 @@ struct field_row {
 
 /*
  * Add the labels of a table to the group or target that was begun last.
- * `separator` is for lists. Values that are absent or empty make no label,
- * except with FIELD_BOOL and FIELD_INT.
+ * `separator` is for FIELD_LIST. A row whose value is absent or empty adds no
+ * label, except with FIELD_BOOL and FIELD_INT.
  */
 void field_rows_add(struct group_builder *b, const struct field_row *rows,
 		    const struct yaml_node *item, struct str separator);
 
-/* Add a label with the items of a list, as FIELD_LIST does. */
+/*
+ * Add the label `label`, whose value is the items of `list` in the form that
+ * FIELD_LIST describes. An empty list adds no label.
+ */
 void field_list_add(struct group_builder *b, const char *label,
 		    const struct yaml_node *list, struct str separator);
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "discovery/rest/filter_list.h"
 
-/* Check that the values of a filter are a list of texts. */
+/*
+ * Check that `n`, the value of the key `values` of a filter, is a list of
+ * texts. Nothing is stored.
+ */
 static void check_filter_values(struct yaml *y, const struct yaml_node *n,
 				void *field UNUSED)
 {

@@ -10,12 +10,15 @@
 #include "discovery/rest/document.h"
 #include "discovery/rest/xml_document.h"
 
-/* Limits on how credentials are got. */
+/*
+ * Limits on the requests for credentials: their number, the time of each, and
+ * the time of each local one (see rest_request.is_local).
+ */
 #define ACCOUNT_REQUESTS_MAX 16
 #define ACCOUNT_TIMEOUT_MS   30000
 #define LOCAL_TIMEOUT_MS     5000
 
-/* Credentials are renewed this long before they expire. */
+/* Credentials are renewed at most this long before they expire. */
 #define RENEW_MS 300000
 
 /* Limit on the size of tokens in files. */
@@ -88,7 +91,10 @@ static int account_start(struct rest_account *a, struct rest_request *q,
 	return REST_ACCOUNT_PENDING;
 }
 
-/* Ask the kind what is needed next, and start that request. */
+/*
+ * Ask the kind for the request that is needed next, and start it. Returns 0 if
+ * no request is needed, because the credentials are there.
+ */
 static int account_go_on(struct rest_account *a, struct err *err)
 {
 	struct rest_request q = { 0 };
@@ -169,7 +175,10 @@ int rest_renewal(int64_t expires_ms, int64_t *renew_ms, struct err *err)
 	return 0;
 }
 
-/* Return whether a text looks like a code, and not like a secret. */
+/*
+ * Return whether a text looks like an error code, and not like a secret: it is
+ * short, and has only letters, "_" and ".".
+ */
 static bool is_code(struct str s)
 {
 	for (size_t i = 0; i < s.len; i++) {
@@ -186,8 +195,9 @@ static bool is_code(struct str s)
 static struct str find_code(const struct yaml_node *root)
 {
 	/*
-	 * The paths of, in this order: STS; EC2; Azure; Google; OAuth 2.0 (RFC
-	 * 6749, 5.2); Keystone; the credentials of containers.
+	 * The paths of the error code in the answers of, in this order, STS,
+	 * EC2, Azure, Google, OAuth 2.0 (RFC 6749, 5.2), Keystone, and the
+	 * agent of an AWS container.
 	 */
 	static const char *const paths[] = { "Error.Code", "Errors.Error.Code",
 					     "error.code", "error.status",

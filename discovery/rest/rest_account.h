@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Accounts: how a service discovery gets the credentials for an API if the
- * options of an HTTP client are not enough. Examples are tokens from other
- * servers, and keys from a metadata service.
+ * options of an HTTP client are not enough. Examples of such credentials are
+ * tokens from other servers, and keys from a metadata service.
  *
- * A kind of account is a state machine that does no input or output itself:
- * next() writes the request that is needed next, and take() reads the answer.
- * This file sends the requests, with limits on their time and number.
+ * A kind of account is a state machine that sends nothing itself: next() writes
+ * the request that is needed next, and take() reads the answer to that request.
+ * rest_account.c sends the requests, and limits their time and number.
  *
  * Ownership: a provider owns its account.
  * Threads: the manager's loop.
@@ -29,13 +29,13 @@ struct rest_account_kind {
 	 */
 	int (*next)(void *data, struct rest_request *q, struct err *err);
 	/*
-	 * Takes the answer to that request, or its failure. An error ends the
-	 * refresh.
+	 * Takes the answer to that request; if the request failed, a->code is
+	 * not 0. Returning an error ends the refresh.
 	 */
 	int (*take)(void *data, const struct http_response *a, struct err *err);
 	/* Forgets the credentials, because an API has refused them. */
 	void (*forget)(void *data);
-	/* Frees the data, and wipes it. */
+	/* Wipes the credentials, and frees the data. */
 	void (*close)(void *data);
 };
 
@@ -57,7 +57,8 @@ void rest_account_free(struct rest_account *a);
 
 /*
  * Get the credentials. Returns 0 if they are there, REST_ACCOUNT_PENDING if
- * ready() will be called, or an error. `http` has the configured options.
+ * ready() will be called later, or an error. `http` has the configured HTTP
+ * options, and is borrowed while requests for credentials are under way.
  */
 NODISCARD int rest_account_get(struct rest_account *a, struct http_config *http,
 			       rest_account_fn ready, struct err *err);
@@ -82,17 +83,19 @@ bool rest_can_send(struct str text);
 
 /*
  * Set *renew_ms to the time when credentials that expire at `expires_ms` should
- * be renewed: some minutes before, or after half of a short life. Both times
- * are in ms since the epoch. ERR_INVALID: they have expired already.
+ * be renewed: five minutes before that time or, if less than ten minutes are
+ * left, when half of the rest has passed. Both times are in ms since the epoch.
+ * ERR_INVALID: the credentials have expired already.
  */
 NODISCARD int rest_renewal(int64_t expires_ms, int64_t *renew_ms,
 			   struct err *err);
 
 /*
- * Check that an answer has a status of success. Otherwise the error message
- * contains the error code of the answer, which all these APIs send. It contains
- * no other text of the answer, because a server could repeat a secret of the
- * request.
+ * Check that the request succeeded, with a status of 200 to 299. Otherwise the
+ * error message contains the API's error code, if one is found in the body of
+ * the answer. Without such a code, the message can contain other text of the
+ * body, but only if the request had no secret, because a server could repeat
+ * the secret.
  */
 NODISCARD int rest_answer_check(const struct http_response *a, bool is_xml,
 				struct err *err);

@@ -4,13 +4,18 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-/* The context of same_item(): the items, and the path of their texts. */
+/*
+ * The context of same_item(): the answer that has the items, and the path of
+ * the text that is the key of an item.
+ */
 struct item_key {
 	const struct rest_answer *answer;
 	const char *index;
 };
 
-/* Comparison function of the tables of items. */
+/*
+ * Whether item number `number` has the key `key`; a table_same_fn for `by_key`.
+ */
 static bool same_item(const void *ctx, uint32_t number, const void *key)
 {
 	const struct item_key *k = ctx;
@@ -33,8 +38,8 @@ void rest_answer_add(struct rest_answer *a, const struct yaml_node *item,
 	*vec_add(&a->items) = item;
 	*vec_add(&a->urls) = url;
 	/*
-	 * Add only the first item with a key: many equal keys would make the
-	 * table slow.
+	 * Add only the first of the items with the same key: many equal keys
+	 * would make the table slow.
 	 */
 	if (key.len && !rest_answer_find(a, index, key))
 		table_add(&a->by_key, hash_key(bytes_of(key)),

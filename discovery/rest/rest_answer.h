@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The answer to one step of a refresh: the pages that are kept, and the items
- * in them. An item can be found by one of its texts.
+ * The answer to one step of a refresh (see rest_source.h): the pages that are
+ * kept, and the items in them. An item can be found by its key, which is one of
+ * its texts.
  *
  * Ownership: an answer owns its pages; items are parts of them.
  * Threads: the manager's loop.
@@ -18,8 +19,8 @@ struct rest_answer {
 	VEC(struct yaml *) pages;
 	VEC(const struct yaml_node *) items;
 	VEC(size_t)
-	urls; /* for each item: number of the URL that it came from */
-	struct table by_key; /* items by the text at `index` */
+	urls; /* for each item: number of its URL, see rest_step.url */
+	struct table by_key; /* items by the text at the path rest_step.index */
 };
 
 /* Free a page. */
@@ -27,8 +28,8 @@ void rest_page_free(struct yaml *page);
 
 /*
  * Add an item, which came from URL number `url`. `index` is the path of the
- * text by which the item can be found; NULL: it cannot be found. Of items with
- * equal texts, the first is found.
+ * item's key, by which rest_answer_find() finds the item; NULL: the item has no
+ * key. Of items with equal keys, the first is found.
  */
 void rest_answer_add(struct rest_answer *a, const struct yaml_node *item,
 		     size_t url, const char *index);

@@ -57,7 +57,10 @@ void rest_check(struct yaml *y, const struct yaml_node *entry,
 			   base->kind->name, buf_cstr(&roles));
 		buf_fini(&roles);
 	}
-	/* The paths of requests begin with a slash. */
+	/*
+	 * Remove the slashes at the end of the base URL, because the path that
+	 * is appended to it begins with a slash.
+	 */
 	while (str_ends(c->server, "/"))
 		c->server.len--;
 	c->server = arena_str(&y->arena, c->server);

@@ -13,8 +13,8 @@
 struct rest_table;
 
 /*
- * An entry of a kind of discovery that asks an HTTP API. Kinds with further
- * keys have a struct whose first member is this struct.
+ * An entry of <name>_sd_configs, for a kind of discovery that asks an HTTP API.
+ * A kind with keys of its own has a struct that begins with this struct.
  */
 struct rest_config {
 	struct discovery_config base;
@@ -22,10 +22,14 @@ struct rest_config {
 	struct str socket;    /* path of a Unix socket; empty: none */
 	int64_t port;         /* port of targets */
 	struct str separator; /* tag_separator */
-	const struct rest_table *table; /* the role; NULL: not set */
+	const struct rest_table *
+		table; /* the table of the configured role; NULL: no role is set */
 };
 
-/* Rows of a table of fields, for keys that most REST discoveries have. */
+/*
+ * Rows of a table of struct yaml_field, for the keys that most discoveries with
+ * an HTTP API have.
+ */
 #define REST_FIELDS                                                        \
 	DISCOVERY_HTTP_FIELDS,                                             \
 	{                                                                  \
@@ -35,17 +39,23 @@ struct rest_config {
 /* Set the defaults of a struct rest_config. */
 void rest_init(struct discovery_config *base);
 
-/* Decode the key `role`: the name of one of the tables of the kind. */
+/*
+ * Decode the key `role` into rest_config.table. Its value must be the role of
+ * one of the kind's tables.
+ */
 void rest_decode_role(struct yaml *y, const struct yaml_node *n, void *config);
 
 /*
- * Report an error if an entry configures authentication, for a kind that gets
- * its credentials in another way.
+ * Report an error if an entry has HTTP options for authentication. Called by
+ * kinds that get their credentials in another way.
  */
 void rest_refuse_auth(struct yaml *y, const struct yaml_node *entry,
 		      const struct discovery_config *base);
 
-/* Check the port and the role of an entry. */
+/*
+ * Check the port and the role of an entry, and remove slashes at the end of its
+ * base URL.
+ */
 void rest_check(struct yaml *y, const struct yaml_node *entry,
 		struct discovery_config *base);
 

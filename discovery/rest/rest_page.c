@@ -27,8 +27,9 @@ bool rest_page_first(struct rest_run *r, struct rest_request *q)
 }
 
 /*
- * Write the URL that an answer gives for the next page. It must have the origin
- * of the request, because requests carry credentials.
+ * Write `next`, the URL that an answer gives for the next page. Its scheme,
+ * host and port must be those of the current request, because the next request
+ * carries the same credentials.
  */
 static int write_next_url(const struct rest_run *r, struct str next,
 			  struct buf *url, struct err *err)
@@ -41,7 +42,10 @@ static int write_next_url(const struct rest_run *r, struct str next,
 		"the URL of the next page has another scheme, host or port");
 }
 
-/* Replace the query of the URL of the request by that of the next page. */
+/*
+ * Write the URL of the current request, but with the query of `next`, the URL
+ * of the next page.
+ */
 static void write_next_query(const struct rest_run *r, struct str next,
 			     struct buf *url)
 {
@@ -52,7 +56,10 @@ static void write_next_query(const struct rest_run *r, struct str next,
 		buf_add(url, query, (size_t)(next.ptr + next.len - query));
 }
 
-/* Add the number or text of a page to a request. */
+/*
+ * Add `page`, the number or token of a page, to a request: to the form in the
+ * body of a POST request, or to the query of a GET request.
+ */
 static void add_page(const struct rest_step *step, struct rest_request *q,
 		     struct str page)
 {
@@ -62,7 +69,9 @@ static void add_page(const struct rest_step *step, struct rest_request *q,
 		url_add_param(&q->url, step->page_param, page);
 }
 
-/* Return whether there is a page after this one. */
+/*
+ * Return whether there is a page after the current one, whose root is `root`.
+ */
 static bool has_next(const struct rest_run *r, const struct yaml_node *root)
 {
 	const struct rest_step *step = rest_step_of(r);

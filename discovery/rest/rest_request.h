@@ -14,7 +14,8 @@
 /* A request that is being written. A struct of zeros is empty. */
 struct rest_request {
 	struct buf url;
-	struct buf body;     /* of a POST request; empty: a GET */
+	struct buf
+		body; /* of a POST request; empty: a GET, unless `method` is set */
 	const char *method;  /* a constant; NULL: GET or POST */
 	VEC(char *) headers; /* "Name: value" */
 	/*
@@ -25,12 +26,16 @@ struct rest_request {
 	const char *secret_key;
 	const char *aws_scope;
 	/*
-	 * The request asks a metadata service at an address of the machine
-	 * itself. It uses no proxy, no redirect, and none of the configured
-	 * options.
+	 * The request asks a metadata service of the machine, or an agent that
+	 * gives credentials to a container. Such a request uses no proxy,
+	 * follows no redirect, and ignores the configured HTTP options and the
+	 * configured Unix socket.
 	 */
 	bool is_local;
-	/* there are secrets in the headers or in the body */
+	/*
+	 * there are secrets in the headers or the body, so messages must not
+	 * show text of an error response
+	 */
 	bool has_secret;
 };
 
@@ -42,8 +47,9 @@ void rest_header_add(struct rest_request *q, const char *name,
 		     struct str value);
 
 /*
- * Start a request; `http` has the configured options, and `done` is called
- * with `ctx` at its end. The request may be freed at once.
+ * Start the request `q`; `http` has the configured HTTP options, and done() is
+ * called with `ctx` when the request has ended. The caller may free `q` as soon
+ * as this function returns.
  */
 void rest_request_start(struct rest_request *q, struct provider *p,
 			struct http_config *http, int64_t timeout_ms,

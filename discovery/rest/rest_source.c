@@ -8,7 +8,8 @@
 #include "discovery/rest/rest_page.h"
 
 /*
- * Prefix of a rest_step.items that means the lists in all items of an answer.
+ * Prefix of rest_step.items; what follows it is the path of a list in each item
+ * of the answer.
  */
 #define EACH "*."
 
@@ -19,9 +20,9 @@
 /* The data of a provider. */
 struct rest_source {
 	struct http_config *http;
-	char *shown;                  /* base URL without user and password */
+	char *shown; /* the source in messages; see source_name() */
 	struct rest_account *account; /* NULL: none */
-	/* hash of the answers of the last refresh that found targets */
+	/* hash of the answers of the last successful refresh */
 	uint64_t hash;
 	size_t told;          /* number of targets that was logged last */
 	struct rest_run *run; /* the refresh in progress; NULL: none */
@@ -40,8 +41,8 @@ static bool is_last(const struct rest_run *r)
 }
 
 /*
- * Return whether the items of the step in progress are kept, and not made into
- * targets at once.
+ * Return whether the items of the step in progress are kept. Otherwise, they
+ * are given to take() or made into targets at once.
  */
 static bool keeps_items(const struct rest_run *r)
 {
@@ -141,8 +142,8 @@ static void rest_finish(struct rest_run *r)
 	s->run = NULL;
 	rest_run_free(r);
 	/*
-	 * Log only a new number of targets: answers have ages and times, so
-	 * they change often.
+	 * Log only if the number of targets has changed. The answers themselves
+	 * change often, because they contain ages and times.
 	 */
 	if (!p->asked || g->targets != s->told)
 		provider_tell(p, s->shown, g);
@@ -154,8 +155,9 @@ static void rest_finish(struct rest_run *r)
 static void rest_send(struct rest_run *r, struct rest_request *q);
 
 /*
- * Send the request for the first page of the next URL, of this step or a later
- * one. Finish if there is none.
+ * Send the request for the first page of URL number r->url_number. If the step
+ * in progress has no such URL, go on with the first URL of the next step, or
+ * end the refresh after the last step.
  */
 static void rest_go_on(struct rest_run *r)
 {
@@ -175,7 +177,10 @@ static void rest_go_on(struct rest_run *r)
 	rest_request_fini(&q);
 }
 
-/* Take one item: it is kept, becomes a target, or is taken by the step. */
+/*
+ * Process one item: pass it to the step's take(), if there is one. Otherwise
+ * keep the item for later steps or finish(), or make targets of it.
+ */
 static void take_item(struct rest_run *r, const struct yaml_node *item)
 {
 	if (rest_step_of(r)->take)
@@ -210,8 +215,8 @@ static void take_items(struct rest_run *r, const struct yaml_node *root)
 }
 
 /*
- * Send `next`, the request after a page. If it is empty, go on with the next
- * URL.
+ * Send `next`, the request for the next page. If next->url is empty, there is
+ * no next page: go on with the next URL of the step.
  */
 static void send_next(struct rest_run *r, struct rest_request *next)
 {
@@ -224,9 +229,10 @@ static void send_next(struct rest_run *r, struct rest_request *next)
 }
 
 /*
- * Take the items of a page, and keep the page if its items are kept. The limit
- * counts memory instead of text, because in memory "[]," takes many times its
- * length.
+ * Take the items of a page. Keep the page if its items are kept, and otherwise
+ * free it. MEMORY_MAX limits the memory of the parsed pages instead of the
+ * length of their text, because the text "[]," takes many times its length when
+ * it is parsed.
  */
 static int keep_page(struct rest_run *r, struct yaml *page, struct err *err)
 {
@@ -247,8 +253,9 @@ static int keep_page(struct rest_run *r, struct yaml *page, struct err *err)
 }
 
 /*
- * Check that the request for the next page differs from the one that was just
- * answered. ERR_INVALID: it does not, and the refresh would never end.
+ * Check that the request for the next page differs from the request that was
+ * just answered. ERR_INVALID: the requests are equal, so the same page would be
+ * fetched until REQUESTS_MAX is reached.
  */
 static int check_progress(const struct rest_run *r, struct rest_request *next,
 			  struct err *err)
@@ -260,7 +267,7 @@ static int check_progress(const struct rest_run *r, struct rest_request *next,
 		       "the next page of the answer is the same page again");
 }
 
-/* Parse a page, and send the request after it. */
+/* Parse a page, take its items, and send the next request. */
 static int take_page(struct rest_run *r, const struct http_response *a,
 		     struct err *err)
 {
@@ -318,7 +325,10 @@ static void rest_skip(struct rest_run *r, const struct err *err)
 	send_next(r, &none);
 }
 
-/* Take the hash of an answer. */
+/*
+ * Add the hash of an answer to the hash of the refresh, and note whether the
+ * answer repeats the page before.
+ */
 static void add_hash(struct rest_run *r, uint64_t hash)
 {
 	r->is_repeated = rest_step_of(r)->paging == REST_UNTIL_EMPTY &&

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Service discoveries that ask an HTTP API: fetch, page by page, and map fields
- * to labels. A kind of discovery is a table of requests and of labels.
+ * Service discoveries that ask an HTTP API: they fetch answers, page by page,
+ * and map fields of the answers to labels. A kind of discovery, or one of its
+ * roles, is a struct rest_table, which describes the requests and the labels.
  *
- * A refresh sends the requests of the table in order, and each page of an
- * answer in order. The items of the last step become targets; answers of the
- * steps before are kept until the refresh has ended, to look things up in them.
- * If a request fails, and its step does not allow that, the refresh fails, and
- * the targets that were found before stay. There are limits on the size of each
- * answer, of all answers that are kept, and on the number of requests; the time
- * limit of a request is the refresh interval.
+ * A table has steps. A refresh performs the steps in order: each step sends the
+ * requests for its URLs, and fetches all pages of each answer. Usually, the
+ * items of the last step become targets, and the answers of the steps before
+ * are kept until the refresh has ended, for lookups. If a request fails, and
+ * its step does not allow that, the refresh fails, and the targets that were
+ * found before stay. There are limits on the size of each page, on the memory
+ * of all pages that are kept, and on the number of requests. The time limit of
+ * a request is the refresh interval.
  *
- * Ownership: a run belongs to the provider, and lasts for one refresh.
+ * Ownership: a struct rest_run belongs to the provider, and lasts for one
+ * refresh.
  * Threads: the manager's loop.
  */
 #ifndef DISCOVERY_REST_REST_SOURCE_H
@@ -31,7 +34,7 @@ enum rest_paging {
 	REST_SINGLE, /* there is one page */
 	/* the answer has the number of the next page; null: none */
 	REST_NEXT_NUMBER,
-	/* the answer has the number of pages */
+	/* the answer has the total number of pages */
 	REST_PAGE_COUNT,
 	/* the answer has the URL of the next page */
 	REST_NEXT_URL,
@@ -40,7 +43,10 @@ enum rest_paging {
 	 * counts, because servers behind a proxy do not know their own URL
 	 */
 	REST_NEXT_QUERY,
-	/* the answer has a text to be sent for the next page */
+	/*
+	 * the answer has a token that the request for the next page must
+	 * contain; absent or empty: none
+	 */
 	REST_NEXT_TOKEN,
 	/*
 	 * the answer does not say; the last page has no items, or is the same
@@ -49,10 +55,14 @@ enum rest_paging {
 	REST_UNTIL_EMPTY
 };
 
-/* A request, and those for its further pages. */
+/*
+ * A step: requests for items of one type, and the requests for further pages of
+ * the answers.
+ */
 struct rest_step {
 	/*
-	 * path and query after the base URL; NULL without `url` ends the table
+	 * path and query after the base URL; a row that has neither `path` nor
+	 * `url` ends the table
 	 */
 	const char *path;
 	/*
@@ -62,14 +72,19 @@ struct rest_step {
 	const char *items;
 	/* path of what `paging` needs from the answer */
 	const char *next;
-	/* query parameter, or form field, for the number or text of a page */
+	/*
+	 * name of the query parameter, or of the form field in `body`, for the
+	 * number or token of a page
+	 */
 	const char *page_param;
 	/* path of the text by which rest_lookup() finds items */
 	const char *index;
 	/*
-	 * Writes the URL instead of base URL and `path`; called with i = 0, 1,
-	 * … until it returns false. `out` begins with the base URL. May be
-	 * NULL.
+	 * Writes URL number `i` of the step: `out` contains the base URL, to
+	 * which this function appends path and query, or which it replaces.
+	 * Called with i = 0, 1, … until it returns false, and for a further
+	 * page perhaps again with the same `i`. NULL: the step has one URL, the
+	 * base URL and `path`.
 	 */
 	bool (*url)(struct rest_run *r, size_t i, struct buf *out);
 	/* Writes the body of a POST request; NULL: GET requests. */
@@ -94,15 +109,18 @@ struct rest_table {
 	const char *role;
 	const struct rest_step *steps;
 	/*
-	 * Makes targets of an item of the last step. NULL: each item is one
-	 * target, by the members below.
+	 * Makes targets of an item of the last step. NULL: each item becomes
+	 * one target, as `fields`, `host`, `port` and `needs` say.
 	 */
 	void (*map)(struct rest_run *r, const struct yaml_node *item);
 	/* labels of the target */
 	const struct field_row *fields;
 	/* path of the host of the target */
 	const char *host;
-	/* path of its port; NULL: the key `port` */
+	/*
+	 * path of the port of the target; NULL: the port is the value of the
+	 * configuration key `port`
+	 */
 	const char *port;
 	/* path of a value that an item needs to become a target; NULL: none */
 	const char *needs;
@@ -130,13 +148,13 @@ struct rest_table {
 	bool is_xml;
 	/*
 	 * Frees *r->kept, the data that a kind keeps from one refresh to the
-	 * next. NULL: it keeps nothing.
+	 * next. NULL: the kind keeps nothing.
 	 */
 	void (*drop)(void *kept);
 };
 
 enum {
-	REST_STEPS_MAX = 6 /* number of steps of a table */
+	REST_STEPS_MAX = 6 /* largest number of steps of a table */
 };
 
 /* One refresh. */
@@ -146,17 +164,17 @@ struct rest_run {
 	struct group_builder b;
 	void **kept; /* see rest_table.drop; NULL at first */
 	struct rest_answer answers[REST_STEPS_MAX];
-	void *account;       /* data of the account; NULL: none */
-	struct str server;   /* base URL */
-	char *own_server;    /* owns `server`, if begin() has made it */
+	void *account;     /* data of the account; NULL: none */
+	struct str server; /* base URL */
+	char *own_server; /* text of `server`, if begin() allocated it; else NULL */
 	char *url_sent;      /* the URL of the request under way */
-	char *body_sent;     /* its body */
+	char *body_sent;     /* the body of that request */
 	VEC(char *) headers; /* headers that begin() added */
-	bool has_secret;     /* they have a secret */
+	bool has_secret;     /* `headers` has a secret */
 	size_t step;         /* the step in progress */
 	size_t url_number;   /* number of the URL in the step */
 	int64_t page;        /* number of the page, from 1 */
-	uint64_t page_hash;  /* hash of the last page */
+	uint64_t page_hash;  /* hash of the page that came last */
 	/* the page is the same as the one before, so there are no more pages */
 	bool is_repeated;
 	size_t memory; /* bytes that the kept answers take */
@@ -175,7 +193,8 @@ const struct yaml_node *rest_item(const struct rest_run *r, size_t step,
 size_t rest_item_url(const struct rest_run *r, size_t step, size_t i);
 
 /*
- * Return the item of a step whose text at step->index is `key`; NULL: none.
+ * Return the item of step number `step` whose text at the path rest_step.index
+ * is `key`; NULL: there is none.
  */
 const struct yaml_node *rest_lookup(struct rest_run *r, size_t step,
 				    struct str key);
@@ -185,7 +204,10 @@ void *rest_open(struct provider *p);
 void rest_refresh(struct provider *p);
 void rest_close(struct provider *p);
 
-/* The members of a struct provider_kind that do not differ. */
+/*
+ * The members of a struct provider_kind that are the same for all kinds with a
+ * struct rest_table. REST_KIND is for kinds that need no check() of their own.
+ */
 #define REST_FUNCTIONS \
 	.open = rest_open, .refresh = rest_refresh, .close = rest_close
 #define REST_KIND .check = rest_check, REST_FUNCTIONS

@@ -112,8 +112,8 @@ static int compare_children(const void *a, const void *b)
 }
 
 /*
- * Add the first child, and those after it with the same name, to a map. Returns
- * how many these are.
+ * Add to `map` the first of the `count` children at `c`, and the children after
+ * it with the same name. Returns the number of children that were added.
  */
 static size_t add_named(struct xml_reader *r, struct yaml_node *map,
 			const struct xml_child *c, size_t count)

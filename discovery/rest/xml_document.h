@@ -5,8 +5,8 @@
  * An element that has only text is a scalar. Any other element is a map with a
  * key for each name of its children; children with the same name are a list. An
  * attribute is the key "@<name>", and the text of an element with attributes or
- * children is the key "#text". The root element's value is the result; the
- * root's name does not matter.
+ * children is the key "#text", unless it is only white space. The root
+ * element's value is the result; the root's name does not matter.
  *
  * Limits: those of yaml.h. Document type declarations are refused, and with them
  * entities that the document defines.

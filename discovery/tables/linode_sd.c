@@ -54,8 +54,8 @@ struct linode_addresses {
 	const struct yaml_node *public_v4;
 	const struct yaml_node *private_v4;
 	const struct yaml_node *public_v6;
-	struct buf extra;  /* other IPv4 addresses, after separators */
-	struct buf ranges; /* IPv6 ranges, after separators */
+	struct buf extra;  /* other IPv4 addresses, each after a separator */
+	struct buf ranges; /* IPv6 ranges, each after a separator */
 };
 
 /* Append a separator and a text. */
@@ -162,7 +162,7 @@ static void map_instance(struct rest_run *r, const struct yaml_node *instance)
 	add_appended(r, META("ipv6_ranges"), &a.ranges);
 }
 
-/* Send the configured region as a filter. */
+/* If a region is configured, add a header with a filter for this region. */
 static int linode_begin(struct rest_run *r, struct err *err UNUSED)
 {
 	const struct linode_config *c = (const struct linode_config *)r->config;

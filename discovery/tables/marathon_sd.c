@@ -31,7 +31,12 @@ struct app_ports {
 	bool container_net;           /* tasks have addresses of their own */
 };
 
-/* Take the ports of a list of mappings or definitions. */
+/*
+ * Take the ports of `list`, which has port mappings or definitions. `number` is
+ * the key of the port's number in an item; NULL: the task's own port is used.
+ * `label` is the prefix for the labels of an item. Returns false if the list is
+ * empty.
+ */
 static bool take_ports(struct app_ports *p, const struct yaml_node *list,
 		       const char *label, const char *number)
 {
@@ -100,7 +105,7 @@ static void add_task_port(struct rest_run *r, const struct yaml_node *task,
 			       str_of(","));
 }
 
-/* An app is a group. */
+/* Make the group of an app, with a target for each port of each task. */
 static void map_app(struct rest_run *r, const struct yaml_node *app)
 {
 	static const struct field_row labels[] = {

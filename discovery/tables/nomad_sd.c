@@ -51,7 +51,7 @@ static bool nomad_write_list_url(struct rest_run *r, size_t i, struct buf *out)
 	return i == 0;
 }
 
-/* The instances of service number `i`. */
+/* Write the URL of the instances of service number `i` of the first step. */
 static bool nomad_write_service_url(struct rest_run *r, size_t i,
 				    struct buf *out)
 {

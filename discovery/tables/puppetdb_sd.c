@@ -35,8 +35,9 @@ static const struct field_row puppetdb_labels[] = {
 };
 
 /*
- * Append a number as Prometheus writes it. All its numbers are floating-point:
- * they have the shortest digits, and an exponent below 10^-4 and from 10^6 on.
+ * Append a number as Prometheus writes it. To Prometheus, all numbers of an
+ * answer are floating-point. Prometheus writes as few digits as possible, and
+ * an exponent for numbers below 10^-4 and from 10^6 on.
  */
 static void add_number(struct buf *out, double v)
 {
@@ -57,7 +58,10 @@ static void add_number(struct buf *out, double v)
 	buf_str(out, text);
 }
 
-/* Append a scalar. Returns false for a value that is not one. */
+/*
+ * Append the value `n`, if it is a scalar other than null. Otherwise return
+ * false.
+ */
 static bool add_scalar(struct buf *out, const struct yaml_node *n)
 {
 	double v;
