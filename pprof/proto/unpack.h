@@ -37,9 +37,9 @@ void unpacker_free(struct unpacker *u);
 /*
  * Detect the compression by the first bytes of the body, not by file names or
  * headers; decompress and scan the profile. ERR_INVALID: the body is no
- * profile, and the message says why; ERR_TOOBIG: the profile, or the names of
- * its sample types, exceed a limit; ERR_LIMIT: a profile in a legacy format
- * needs too much memory.
+ * profile, and the message says why; ERR_TOOBIG: the profile, the names of its
+ * sample types, or the memory that a profile in a legacy format needs exceed a
+ * limit.
  */
 NODISCARD int unpacker_run(struct unpacker *u, struct bytes body,
 			   struct unpacked *out, struct err *err);
