@@ -102,7 +102,7 @@ struct collector_stats {
 	int64_t sampled_ns;
 	int64_t busy_ns;
 	int64_t stolen_ns;
-	int64_t profiles;        /* handed over */
+	int64_t profiles;        /* stored by the sink, heartbeats included */
 	int64_t profiles_failed; /* refused by the sink, or given up at the end */
 	int64_t reports_lost;    /* of the kernel, about processes */
 	int64_t processes;

@@ -77,7 +77,7 @@ enum window_kind {
  * Equal samples, added up: they have the same series, stack, kind and labels.
  */
 struct window_sample {
-	uint32_t series; /* number in the window */
+	uint32_t series; /* index in `series` of the window */
 	uint32_t stack;
 	uint32_t kind; /* enum window_kind */
 	uint32_t unused;

@@ -100,7 +100,7 @@ struct process {
 	bool corrected;
 	bool listed;  /* in the list of processes that need work */
 	bool sampled; /* sampled since process_evict() visited it last */
-	bool ignored; /* until it runs another program */
+	bool ignored; /* not sampled, until it runs another program */
 	bool ended;
 	uint64_t ended_at;
 };

@@ -176,7 +176,7 @@ static bool pack_runs_check(const struct unwind_pack *p, uint32_t first,
 
 bool unwind_pack_check(const struct unwind_pack *p)
 {
-	uint32_t first = p->pages + 1; /* run */
+	uint32_t first = p->pages + 1; /* index of the first run */
 	uint32_t run = first;
 
 	if (!p->count)

@@ -18,12 +18,12 @@
 struct dwarf_span {
 	uint64_t start;
 	uint64_t end;
-	Dwarf_Off entry; /* of the unit or the function */
+	Dwarf_Off entry; /* position of the entry of the unit or the function */
 };
 
 /*
- * The ranges, sorted by address. A later range lies within an earlier one or
- * after it.
+ * The ranges, sorted by their start. Of ranges with the same start, the longest
+ * comes first. So a range that lies within another one comes after it.
  */
 struct dwarf_index {
 	VEC(struct dwarf_span) spans;
@@ -35,7 +35,11 @@ void dwarf_index_units(struct dwarf_index *x, Dwarf *dwarf);
 /* Index the functions of a unit. */
 void dwarf_index_functions(struct dwarf_index *x, Dwarf_Die *unit);
 
-/* Return the innermost range that has an address, or NULL. */
+/*
+ * Return the innermost range that contains `address`. NULL: there is none, or
+ * it is not among the ranges that are examined (DWARF_NESTED_MAX in
+ * dwarf_index.c).
+ */
 const struct dwarf_span *dwarf_index_find(const struct dwarf_index *x,
 					  uint64_t address);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names by DWARF: the function at an address, the functions that the compiler
- * inlined into it there, and the source lines (DWARF 5, sections 3.3 and 6.2).
- * Runs in the file helper, because the debug information may be hostile.
+ * inlined there, and the source lines (DWARF 5, sections 3.3 and 6.2). This
+ * runs in the file helper (file_helper.h), because the debug information may be
+ * hostile.
  *
- * Ownership: names borrow their texts from the ELF file or from themselves.
+ * Ownership: the texts of a frame are borrowed from the ELF file or from the
+ * struct dwarf_names.
  * Threads: one thread per file.
  */
 #ifndef SYMBOLS_FILE_DWARF_NAMES_H
@@ -13,7 +15,10 @@
 #include "symbols/file/elf_file.h"
 
 enum {
-	/* Files with more debug information, in bytes, have no names by it. */
+	/*
+	 * Largest size of the debug information of a file in bytes; larger
+	 * debug information is not used.
+	 */
 	DWARF_SIZE_MAX = 400 << 20,
 };
 
@@ -29,9 +34,10 @@ struct dwarf_frame {
 struct dwarf_names;
 
 /*
- * Read the index of the debug information. ERR_NOTFOUND: there is none;
- * ERR_TOOBIG: it has more than DWARF_SIZE_MAX bytes; ERR_CORRUPT: it is damaged.
- * The ELF file must outlive the names.
+ * Open the debug information of `f`, and index its compilation units.
+ * ERR_NOTFOUND: the file has no debug information; ERR_TOOBIG: the debug
+ * information has more than DWARF_SIZE_MAX bytes; ERR_CORRUPT: it is damaged.
+ * `f` must outlive *out.
  */
 NODISCARD int dwarf_names_open(struct elf_file *f, struct dwarf_names **out,
 			       struct err *err);
@@ -40,16 +46,18 @@ NODISCARD int dwarf_names_open(struct elf_file *f, struct dwarf_names **out,
 void dwarf_names_close(struct dwarf_names *n);
 
 /*
- * Find the functions at an address, the innermost one first. Returns their
- * number; 0: no function is known there. If there are more than `max`, the
- * innermost ones, which are inlined, are left out.
+ * Find the functions at `address`, the innermost one first. Returns the number
+ * of functions; 0: no function is known at `address`. If there are more than
+ * `max`, which is at least 1, the innermost ones, which are inlined, are left
+ * out.
  */
 size_t dwarf_names_find(struct dwarf_names *n, uint64_t address,
 			struct dwarf_frame *out, size_t max);
 
 /*
- * Fill in the file and the line of an address whose function is not known, for
- * example in assembler code. Members that are not known are left unchanged.
+ * Fill in out->file and out->line from the line table, for an `address` whose
+ * function is not known, for example in assembler code. If the line table does
+ * not have `address`, *out stays unchanged.
  */
 void dwarf_names_line(struct dwarf_names *n, uint64_t address,
 		      struct dwarf_frame *out);

@@ -20,7 +20,7 @@ enum {
 
 struct elf_file {
 	int fd;           /* -1: the file is in memory */
-	struct buf image; /* of a file in memory */
+	struct buf image; /* the bytes of a file in memory */
 	Elf *elf;
 	enum elf_machine machine;
 	VEC(struct elf_segment) segments;
@@ -32,7 +32,10 @@ static int elf_file_error(struct err *err, const char *what)
 	return err_set(err, ERR_CORRUPT, "%s: %s", what, elf_errmsg(-1));
 }
 
-/* Copy bytes at a position of the file. False: the file is shorter. */
+/*
+ * Copy the `len` bytes at position `at` of the file to `out`. False: the file
+ * is shorter, or the read failed.
+ */
 static bool elf_file_copy(const struct elf_file *f, off_t at, void *out,
 			  size_t len)
 {
@@ -45,10 +48,11 @@ static bool elf_file_copy(const struct elf_file *f, off_t at, void *out,
 }
 
 /*
- * Check the ELF header before libelf sees the file. If e_shnum is 0, libelf
- * trusts the number of sections in the first section header, and allocates
- * memory for each. Such files are rejected: programs and libraries do not have
- * so many sections.
+ * Check the ELF header before libelf sees the file. If e_shnum is 0, although
+ * the file has section headers, libelf trusts the number of sections in the
+ * first of these headers, and allocates memory for each section. Such files are
+ * rejected: linkers write 0 only if there are more sections than e_shnum can
+ * count, and programs and libraries do not have so many.
  */
 static int elf_file_check(struct elf_file *f, struct err *err)
 {
@@ -169,9 +173,10 @@ void elf_file_close(struct elf_file *f)
 }
 
 /*
- * libelf remembers the number of the descriptor, so the number must stay in
- * use. It becomes a copy of standard input, the one descriptor that a helper
- * always has.
+ * libelf remembers the number of the descriptor. The number must stay in use:
+ * otherwise, it could be given to another file, which libelf would then read.
+ * So the descriptor becomes a copy of standard input, which is always open in a
+ * file helper (file_helper.h).
  */
 bool elf_file_pause(struct elf_file *f)
 {
@@ -199,8 +204,9 @@ const struct elf_segment *elf_file_segments(const struct elf_file *f,
 }
 
 /*
- * Find the segment that is mapped from `offset`, or return NULL. Mappings begin
- * at page boundaries.
+ * Return the segment that has bytes in the page at `offset`, where a mapping
+ * begins, or NULL. Mappings begin at page boundaries, so a mapping may begin
+ * before its segment.
  */
 static const struct elf_segment *
 elf_segment_at(const struct elf_segment *segments, size_t count,
@@ -215,8 +221,8 @@ elf_segment_at(const struct elf_segment *segments, size_t count,
 
 		/*
 		 * One page of the file may contain the end of a segment and the
-		 * beginning of the next one. A mapping that begins there is
-		 * taken for the next segment.
+		 * beginning of the next one. A mapping that begins with this
+		 * page is taken for one of the next segment.
 		 */
 		if (offset == begin && s->bytes)
 			return s;
@@ -424,7 +430,10 @@ static bool elf_sections_build_id(const struct elf_file *f,
 	return false;
 }
 
-/* Find the build ID in the segments, if a file has no sections any more. */
+/*
+ * Find the build ID in the segments, because a stripped file may have no
+ * sections any more.
+ */
 static bool elf_segments_build_id(const struct elf_file *f,
 				  struct elf_build_id *out)
 {

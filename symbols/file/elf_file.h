@@ -2,15 +2,17 @@
 /*
  * ELF files: segments, sections and the build ID of a program or library for
  * x86-64 or arm64 (System V ABI, chapters 4 and 5). The file may be hostile,
- * and may change while it is read: it is read with pread(), never mapped, and
- * sizes are checked before memory is taken.
+ * and may change while it is read. So it is read with pread(), never mapped:
+ * access to a mapped file that has become shorter would end the process. Sizes
+ * are checked before memory is allocated.
  *
- * Ownership: an ELF file owns its descriptor and the sections that it returned,
- * until elf_file_close().
+ * Ownership: an ELF file owns its descriptor, or its bytes in memory, and the
+ * data of the sections that it returned, until elf_file_close().
  * Threads: one thread per file.
  * Errors: ERR_UNSUPPORTED: the file is not a program or library of a known
- * machine; ERR_CORRUPT: it is one, but damaged; ERR_NOTFOUND, ERR_TOOBIG: as at
- * the function.
+ * machine, or its header cannot be read; ERR_CORRUPT: the file is damaged, has
+ * too many segments or sections, or a later read failed; ERR_IO: fstat()
+ * failed; ERR_NOTFOUND, ERR_TOOBIG: see elf_file_section().
  */
 #ifndef SYMBOLS_FILE_ELF_FILE_H
 #define SYMBOLS_FILE_ELF_FILE_H
@@ -19,7 +21,9 @@
 #include "base/err.h"
 
 enum {
-	/* Largest size of a build ID in bytes; linkers write 20 or 16. */
+	/*
+	 * Largest size of a build ID in bytes; linkers usually write 20 or 16.
+	 */
 	ELF_BUILD_ID_MAX = 64,
 	/* Largest number of program headers. */
 	ELF_SEGMENTS_MAX = 1024,
@@ -56,14 +60,14 @@ struct elf_build_id {
 struct elf_file;
 
 /*
- * Take over a descriptor, in case of an error too, and read the headers of its
- * file.
+ * Take over the descriptor `fd`, in case of an error too, and read the headers
+ * of its file.
  */
 NODISCARD int elf_file_open(int fd, struct elf_file **out, struct err *err);
 
 /*
- * As elf_file_open(), of a file in memory. Its bytes are taken over, in case of
- * an error too.
+ * As elf_file_open(), but for a file in memory. The bytes of `image` are taken
+ * over, in case of an error too, and `image` becomes empty.
  */
 NODISCARD int elf_file_open_image(struct buf *image, struct elf_file **out,
 				  struct err *err);
@@ -72,15 +76,17 @@ NODISCARD int elf_file_open_image(struct buf *image, struct elf_file **out,
 void elf_file_close(struct elf_file *f);
 
 /*
- * Let go of the descriptor, so that the file is not held open: what has been read
- * stays, but nothing more can be read until elf_file_resume(). False: this is
- * not possible, and the file is as before.
+ * Stop holding the file open, until elf_file_resume(). What has been read can
+ * still be used, but nothing more can be read in the meantime. False: the file
+ * is in memory, or its descriptor cannot be replaced. Then the file stays as it
+ * was.
  */
 NODISCARD bool elf_file_pause(struct elf_file *f);
 
 /*
- * Take over another descriptor of the same file, and go on reading with it.
- * False: this is not possible, and the caller still owns the descriptor.
+ * End a pause: take over `fd`, a new descriptor of the same file, so that more
+ * can be read. False: the old descriptor cannot be replaced, and the caller
+ * still owns `fd`.
  */
 NODISCARD bool elf_file_resume(struct elf_file *f, int fd);
 
@@ -92,41 +98,46 @@ const struct elf_segment *elf_file_segments(const struct elf_file *f,
 					    size_t *count);
 
 /*
- * Find the bias of a mapping of a file with these segments: *bias becomes an
- * address in memory minus the address in the ELF file. The mapping begins at
- * `offset` in the file, and at `start` in memory. False: no segment is loaded
- * from `offset`.
+ * Find the bias of a mapping of a file that has the segments `segments`: *bias
+ * becomes the address of a byte in memory minus the address that the ELF file
+ * gives to this byte. The mapping begins at `offset` in the file, and at
+ * `start` in memory. False: the page at `offset` contains no bytes of a
+ * segment.
  */
 NODISCARD bool elf_segments_bias(const struct elf_segment *segments,
 				 size_t count, uint64_t offset, uint64_t start,
 				 uint64_t *bias);
 
 /*
- * As elf_segments_bias(), but the file may be a debug file, which does not say
- * where its segments are in the program's file. Then the bias is known only if
- * the mapping has the size of the one executable segment. `limit` is where the
- * mapping ends in memory.
+ * As elf_segments_bias(), but `f` may be a debug file, whose segments do not
+ * say where they are in the program's file. If a debug file has one executable
+ * segment, a mapping that has as many pages as this segment is taken for a
+ * mapping of the segment, and the bias of no other mapping is known. `limit` is
+ * where the mapping ends in memory.
  */
 NODISCARD bool elf_file_bias(const struct elf_file *f, uint64_t offset,
 			     uint64_t start, uint64_t limit, uint64_t *bias);
 
 /*
- * Read a section by its name, decompressed. ERR_NOTFOUND: there is none, or its
- * bytes are not in this file; ERR_TOOBIG: it has more than `limit` bytes.
+ * Read the section `name`, decompressed. ERR_NOTFOUND: the file has no such
+ * section, or the section has no bytes in this file, like .text in a debug
+ * file; ERR_TOOBIG: the section has more than `limit` bytes, compressed or
+ * decompressed.
  */
 NODISCARD int elf_file_section(struct elf_file *f, const char *name,
 			       size_t limit, struct elf_section *out,
 			       struct err *err);
 
 /*
- * Return the size of a section, decompressed; 0: there is none, or its bytes
- * are not in this file.
+ * Return the decompressed size of the section `name`. 0: the file has no such
+ * section, or the section has no bytes in this file. UINT64_MAX: the size
+ * cannot be read.
  */
 uint64_t elf_file_section_size(struct elf_file *f, const char *name);
 
 /*
  * Copy into `out` the `len` bytes of the file that are loaded at `address`.
- * False: the file does not have bytes for all of these addresses.
+ * False: no segment has bytes for all of these addresses, or the read failed.
  */
 NODISCARD bool elf_file_load_bytes(struct elf_file *f, uint64_t address,
 				   void *out, size_t len);

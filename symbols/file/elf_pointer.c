@@ -4,8 +4,9 @@
 #include <elf.h>
 
 /*
- * Look up a pointer in .rela.dyn, the list of the pointers that the program
- * loader writes.
+ * Look up the pointer at `address` in .rela.dyn, the list of the values that
+ * the dynamic linker writes when it loads the file. False: the section does not
+ * have the pointer.
  */
 static bool elf_pointer_relocated(struct elf_file *f, uint64_t address,
 				  uint64_t *out)

@@ -3,7 +3,7 @@
  * Pointers in the data of an ELF file, with their values before relocation. A
  * file that can be loaded at any address has the values in its section
  * .rela.dyn (System V ABI, chapter 4, "Relocation"). It depends on the linker
- * whether the data contains them, too. The file may be hostile.
+ * whether the data contains the values, too. The file may be hostile.
  *
  * Ownership: the file is borrowed.
  * Threads: one thread per file.
@@ -19,7 +19,8 @@ enum {
 };
 
 /*
- * Read the pointer at an address. False: the file has no bytes for this address.
+ * Read the value of the pointer at `address` from .rela.dyn or, if the section
+ * does not have it, from the data. False: neither has a value for `address`.
  */
 NODISCARD bool elf_pointer_read(struct elf_file *f, uint64_t address,
 				uint64_t *out);

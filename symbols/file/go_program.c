@@ -14,13 +14,13 @@ enum {
 	 * with the address of the table.
 	 */
 	GO_MODULE_TEXT = 176,
-	/* Linkers put the table at a multiple of it. */
+	/* Linkers put the table at an address that is a multiple of this. */
 	GO_TABLE_ALIGN = 8,
 };
 
 /*
- * Whether Go's linker took part in making the file. C programs are not searched
- * for tables.
+ * Whether Go's linker took part in making the file. The data of other files,
+ * such as C programs, is not searched for a table.
  */
 static bool go_program_is(struct elf_file *f)
 {
@@ -28,7 +28,10 @@ static bool go_program_is(struct elf_file *f)
 	       elf_file_section_size(f, ".note.go.buildid");
 }
 
-/* Cut off the bytes before the table. False: there is no table. */
+/*
+ * Find the table in the section `s`, and cut off what is before the table.
+ * False: there is no table.
+ */
 static bool go_table_cut(struct elf_section *s)
 {
 	struct pclntab t;
@@ -48,9 +51,10 @@ static bool go_table_cut(struct elf_section *s)
 }
 
 /*
- * Find the section that contains the table. In a program that can be loaded at
- * any address, the C linker merges the table with other data that the program
- * loader changes (until Go 1.25).
+ * Find the section that contains the table, and cut off what is before the
+ * table. Until Go 1.25, in a program that can be loaded at any address, the C
+ * linker merges the table into .data.rel.ro, the data that the dynamic linker
+ * changes when it loads the program.
  */
 static int go_table_section(struct elf_file *f, struct elf_section *out,
 			    struct err *err)
@@ -71,10 +75,12 @@ static int go_table_section(struct elf_file *f, struct elf_section *out,
 }
 
 /*
- * Find the address of Go's code. Since Go 1.18, addresses in tables are
- * relative to it. Until Go 1.25, the table itself contains it, but maybe as a
- * pointer that the program loader writes. Since Go 1.26, only the runtime's
- * description of the program contains it, which has a section of its own.
+ * Find the address of Go's code, to which the addresses in a table are relative
+ * since Go 1.18. Until Go 1.25, the table itself, at the address `table`,
+ * contains the address of the code, but maybe as a pointer that the dynamic
+ * linker writes (elf_pointer.h). Since Go 1.26, only moduledata contains it,
+ * which has the section .go.module. If neither has it, take the address of
+ * .text.
  */
 static int go_program_text(struct elf_file *f, uint64_t table, uint64_t *text,
 			   struct err *err)
@@ -90,7 +96,7 @@ static int go_program_text(struct elf_file *f, uint64_t table, uint64_t *text,
 	    elf_pointer_read(f, s.vaddr + GO_MODULE_TEXT, text) && *text)
 		return 0;
 	rc = elf_file_section(f, ".text", PCLNTAB_MAX, &s, err);
-	*text = s.vaddr;
+	*text = rc ? 0 : s.vaddr;
 	return rc;
 }
 

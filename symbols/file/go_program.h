@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the table of functions of a Go program, and the beginning of its code.
- * This includes programs that the C linker has made, as with cgo: the C linker
- * puts code of its own before Go's code, and may put the table amid other data.
- * Runs in the file helper, because the file may be hostile.
+ * Go program: finds the table of functions of a Go program (pclntab.h), and the
+ * address where Go's code begins. Programs that the C linker has made, as with
+ * cgo, are understood, too: the C linker puts other code before Go's code, and
+ * may put the table amid other data. This runs in the file helper
+ * (file_helper.h), because the file may be hostile.
  *
  * Ownership: a table borrows the bytes of the file.
  * Threads: one thread per file.
@@ -15,9 +16,11 @@
 #include "symbols/file/pclntab.h"
 
 /*
- * Find the table of a file. ERR_NOTFOUND: it is no program of Go;
- * ERR_UNSUPPORTED: the version of the table is not known; ERR_CORRUPT: it is
- * damaged.
+ * Find and parse the table of functions of `f`. ERR_NOTFOUND: `f` is no Go
+ * program, or has no bytes for the table or the code, as a debug file;
+ * ERR_TOOBIG: the section with one of them has more than PCLNTAB_MAX bytes;
+ * ERR_UNSUPPORTED: the version of the table is not known; ERR_CORRUPT: the
+ * table or the file is damaged.
  */
 NODISCARD int go_program_table(struct elf_file *f, struct pclntab *out,
 			       struct err *err);

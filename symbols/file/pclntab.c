@@ -3,7 +3,10 @@
 
 #include "base/dec.h"
 
-/* The first four bytes, as a little-endian number. */
+/*
+ * The first four bytes of a table, as a little-endian number, by the Go version
+ * that introduced the format.
+ */
 #define MAGIC_2  0xfffffffbU
 #define MAGIC_16 0xfffffffaU
 #define MAGIC_18 0xfffffff0U
@@ -11,7 +14,10 @@
 
 enum {
 	PCLNTAB_HEADER = 8,
-	/* Longest name of a function or a file. */
+	/*
+	 * Names of functions and files that have this many bytes or more are
+	 * not used.
+	 */
 	PCLNTAB_TEXT_MAX = 64 << 10,
 	/*
 	 * Largest number of steps in a list of values; a function has about as
@@ -55,7 +61,7 @@ static uint64_t pclntab_word(const struct pclntab *t, struct dec *d)
 }
 
 /*
- * Return the part of the table from a position on; empty if the position is
+ * Return the bytes of the table from position `at` to the end; none if `at` is
  * behind the end.
  */
 static struct bytes pclntab_from(const struct pclntab *t, uint64_t at)
@@ -65,7 +71,10 @@ static struct bytes pclntab_from(const struct pclntab *t, uint64_t at)
 	return (struct bytes){ .ptr = t->all.ptr + at, .len = t->all.len - at };
 }
 
-/* Read a header since Go 1.16, which has the positions of all parts. */
+/*
+ * Read the header of a table of Go 1.16 or later, which contains the positions
+ * of all parts.
+ */
 static void pclntab_read_parts(struct pclntab *t, struct dec *d)
 {
 	t->count = pclntab_word(t, d);
@@ -75,7 +84,8 @@ static void pclntab_read_parts(struct pclntab *t, struct dec *d)
 
 		/*
 		 * In position-independent programs, this address is 0 until the
-		 * program is loaded.
+		 * program is loaded. Then keep the address that the caller
+		 * gave.
 		 */
 		if (text)
 			t->text = text;
@@ -90,8 +100,8 @@ static void pclntab_read_parts(struct pclntab *t, struct dec *d)
 }
 
 /*
- * Read a header until Go 1.15. All positions count from the beginning of the
- * table.
+ * Read the header of a table of Go 1.15 or earlier. All positions in such a
+ * table count from its beginning.
  */
 static void pclntab_read_old(struct pclntab *t, struct dec *d)
 {
@@ -143,7 +153,7 @@ int pclntab_parse(struct bytes table, uint64_t text, struct pclntab *out,
 	return 0;
 }
 
-/* Read a number of the list of functions. */
+/* Return the number at index `at` of the list of functions. */
 static uint64_t pclntab_cell(const struct pclntab *t, uint64_t at)
 {
 	struct dec d = dec_init((struct bytes){
@@ -153,8 +163,9 @@ static uint64_t pclntab_cell(const struct pclntab *t, uint64_t at)
 }
 
 /*
- * Find the function that has an offset. Returns its number in the list, or
- * t->count.
+ * Find the function that contains `offset`, an address as the list of functions
+ * has them. Returns the index of the function in the list; t->count: there is
+ * none.
  */
 static uint64_t pclntab_search(const struct pclntab *t, uint64_t offset)
 {
@@ -175,7 +186,10 @@ static uint64_t pclntab_search(const struct pclntab *t, uint64_t offset)
 	return low ? low - 1 : t->count;
 }
 
-/* Read the entry of a function. False: it is not in the table. */
+/*
+ * Read the entry of the function at index `number` of the list. False: the
+ * entry is not inside the table.
+ */
 static bool pclntab_entry_read(const struct pclntab *t, uint64_t number,
 			       struct pclntab_entry *e)
 {
@@ -205,15 +219,17 @@ static bool pclntab_entry_read(const struct pclntab *t, uint64_t number,
 }
 
 /*
- * A list of values. The value begins at -1. Each step adds a number to the
- * value, and says for how many bytes of code the new value holds.
+ * Reader of a list of values, which says for each address of a function the
+ * depth of the stack, the number of the source file, or the line. The value
+ * begins at -1. Each step adds a number to the value, and says for how many
+ * bytes of code the new value holds.
  */
 struct pclntab_steps {
 	struct dec d;
 	uint64_t from; /* addresses for which `value` holds */
 	uint64_t to;
 	int64_t value;
-	unsigned left; /* largest number of steps that follow */
+	unsigned left; /* largest number of steps that may still be read */
 };
 
 static struct pclntab_steps pclntab_steps_of(const struct pclntab *t,
@@ -232,7 +248,10 @@ static struct pclntab_steps pclntab_steps_of(const struct pclntab *t,
 	return s;
 }
 
-/* Go to the next value. False: there is none, or the list is damaged. */
+/*
+ * Go to the next value. False: there is none, the list is damaged, or it has
+ * too many steps.
+ */
 static bool pclntab_steps_next(const struct pclntab *t, struct pclntab_steps *s)
 {
 	uint64_t change;
@@ -254,7 +273,7 @@ static bool pclntab_steps_next(const struct pclntab *t, struct pclntab_steps *s)
 	return !s->d.bad;
 }
 
-/* Whether a value is the last one. */
+/* Whether the value that was read last is the last one of its list. */
 static bool pclntab_steps_end(const struct pclntab *t,
 			      const struct pclntab_steps *s)
 {
@@ -263,7 +282,10 @@ static bool pclntab_steps_end(const struct pclntab *t,
 	return !pclntab_steps_next(t, &after);
 }
 
-/* Read the value that holds at an address. */
+/*
+ * Read from the list at position `steps` the value that holds at `address`.
+ * False: the list has no value for it.
+ */
 static bool pclntab_value(const struct pclntab *t,
 			  const struct pclntab_entry *e, uint32_t steps,
 			  uint64_t address, int64_t *out)
@@ -279,7 +301,10 @@ static bool pclntab_value(const struct pclntab *t,
 	return false;
 }
 
-/* Return the text at a position, which ends with NUL; or an empty text. */
+/*
+ * Return the text that begins at position `at` of `part` and ends with NUL.
+ * Empty: there is none, or it is too long.
+ */
 static struct str pclntab_text(struct bytes part, uint64_t at)
 {
 	const uint8_t *end;
@@ -309,7 +334,10 @@ void pclntab_stack_depths(const struct pclntab *t, pclntab_visit *visit,
 		struct pclntab_entry e;
 		struct pclntab_steps s;
 
-		/* Hostile lists could lead backwards. */
+		/*
+		 * In a hostile table, a function could begin before the
+		 * previous one ends, or end before it begins.
+		 */
 		if (!pclntab_entry_read(t, i, &e) || e.start < last ||
 		    limit <= e.start)
 			continue;
@@ -333,7 +361,10 @@ void pclntab_stack_depths(const struct pclntab *t, pclntab_visit *visit,
 	*end = last;
 }
 
-/* Return the name of the file whose number is a value of the file steps. */
+/*
+ * Return the name of the source file that has the number `number` in the
+ * compilation unit of `e`. Empty: there is none.
+ */
 static struct str pclntab_file(const struct pclntab *t,
 			       const struct pclntab_entry *e, int64_t number)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of functions and lines of Go programs, .gopclntab, which they have
- * even if they are stripped (Go, debug/gosym/pclntab.go and
- * runtime/symtab.go). Knows the formats of Go 1.2, 1.16, 1.18 and 1.20. Runs in
- * the file helper, because the table may be hostile.
+ * Parser of the table of functions and lines of Go programs, .gopclntab, which
+ * even stripped programs have (Go, debug/gosym/pclntab.go and
+ * runtime/symtab.go). It knows the formats that Go 1.2, 1.16, 1.18 and 1.20
+ * introduced. It runs in the file helper (file_helper.h), because the table may
+ * be hostile.
  *
  * Ownership: a table borrows the bytes of the section.
  * Threads: immutable after pclntab_parse().
@@ -15,7 +16,10 @@
 #include "base/err.h"
 
 enum {
-	/* Largest size of the section; that of Kubernetes has 30 MB. */
+	/*
+	 * Largest size in bytes of the section that contains the table; that of
+	 * Kubernetes has 30 MB.
+	 */
 	PCLNTAB_MAX = 512 << 20,
 };
 
@@ -23,16 +27,16 @@ enum {
 struct pclntab {
 	struct bytes all;
 	struct bytes names;
-	struct bytes units; /* numbers of files by compilation unit */
+	struct bytes units; /* positions in `files`, by compilation unit */
 	struct bytes files;
-	struct bytes steps;     /* encoded changes of values */
-	struct bytes functions; /* addresses, then entries */
+	struct bytes steps;     /* lists of values, see struct pclntab_steps */
+	struct bytes functions; /* list of functions, then their entries */
 	unsigned version;       /* 2, 16, 18 or 20 */
 	unsigned pointer;       /* size of an address in bytes */
-	unsigned quantum;       /* addresses are multiples of it */
-	unsigned cell;          /* size of a number in the list of functions */
-	uint64_t count;         /* number of functions */
-	uint64_t text;          /* address to which others are relative */
+	unsigned quantum; /* instructions begin at multiples of this number */
+	unsigned cell;  /* size in bytes of a number in the list of functions */
+	uint64_t count; /* number of functions */
+	uint64_t text;  /* address of Go's code, since Go 1.18; else 0 */
 };
 
 /* A function of Go at an address. */
@@ -44,17 +48,18 @@ struct go_function {
 };
 
 /*
- * Parse the table at the beginning of these bytes. `text` is the address of the
- * program's code, for tables that do not contain it. ERR_UNSUPPORTED: there is
- * no table, or its version is unknown; ERR_CORRUPT: it is damaged.
+ * Parse the table at the beginning of `table`. `text` is the address of Go's
+ * code; it is used for tables since Go 1.18 that do not contain this address.
+ * ERR_UNSUPPORTED: no table begins there, or its version is unknown;
+ * ERR_CORRUPT: the table is damaged.
  */
 NODISCARD int pclntab_parse(struct bytes table, uint64_t text,
 			    struct pclntab *out, struct err *err);
 
 /* What Go's tools have noted of a function (since Go 1.18). */
 enum go_code_flag {
-	GO_OUTERMOST = 1,   /* nobody has called it */
-	GO_MOVES_STACK = 2, /* it loads the stack pointer from elsewhere */
+	GO_OUTERMOST = 1,   /* no function has called this one */
+	GO_MOVES_STACK = 2, /* it sets the stack pointer to any value */
 	GO_ASSEMBLER = 4,
 };
 
@@ -66,7 +71,8 @@ struct go_code {
 	uint64_t from;     /* address of the part */
 	/*
 	 * Distance of the stack pointer below the return address, in bytes.
-	 * Go's tools do not know it in functions with GO_MOVES_STACK.
+	 * Go's tools do not know this distance in functions with
+	 * GO_MOVES_STACK.
 	 */
 	int64_t depth;
 	bool rest; /* it is the last part of the function */
@@ -75,14 +81,18 @@ struct go_code {
 typedef void pclntab_visit(void *ctx, const struct go_code *c);
 
 /*
- * Call `visit` for the parts of all functions, in the order of their addresses,
- * and store in *end where the last function ends. Damaged functions are left
- * out.
+ * Call `visit` with `ctx` for each part of each function, in the order of
+ * addresses. Store in *end the address where the last function ends, or 0 if
+ * there is none. Functions with damaged entries are left out; of a function
+ * whose list of depths is damaged, the parts behind the damage are left out.
  */
 void pclntab_stack_depths(const struct pclntab *t, pclntab_visit *visit,
 			  void *ctx, uint64_t *end);
 
-/* Find the function at an address. False: there is none. */
+/*
+ * Find the function that contains `address`. False: there is none, or its entry
+ * is damaged.
+ */
 NODISCARD bool pclntab_find(const struct pclntab *t, uint64_t address,
 			    struct go_function *out);
 

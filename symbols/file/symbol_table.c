@@ -7,8 +7,9 @@
 #include "base/xz.h"
 
 /*
- * Return a name, or NULL if it is empty or cut by the end of its section. Then
- * the symbol is left out.
+ * Return the name at position `at` of `names`, the section with the names.
+ * NULL: the name is empty, or does not end within the section. A symbol without
+ * a name is left out.
  */
 static const char *symbol_name(struct bytes names, uint32_t at)
 {
@@ -19,10 +20,11 @@ static const char *symbol_name(struct bytes names, uint32_t at)
 }
 
 /*
- * Return the rank of a symbol. Of the symbols at one address, the one with the
- * highest rank names the function. A function ranks before a label of assembler
- * code, a known size before none, and a global name before a weak one before a
- * local one.
+ * Return the rank of a symbol. Of several symbols at the same address, only the
+ * one with the highest rank is kept. A function ranks above a label of
+ * assembler code (STT_NOTYPE). Among symbols that are equal in this, one with a
+ * size ranks above one without. Among those that are equal in this, too, a
+ * global symbol ranks above a weak one, and a weak one above a local one.
  */
 static uint8_t symbol_rank(const Elf64_Sym *s)
 {
@@ -62,8 +64,10 @@ static bool address_is_code(const struct elf_file *f, uint64_t address)
 }
 
 /*
- * Add the symbols of a section of `f`, if it has the section. `code` is the
- * file that contains the code.
+ * Add the symbols in the section `section` of `f`, whose names are in the
+ * section `names`. If `f` lacks one of the two, add nothing. `code` is the file
+ * that contains the code: only symbols in its executable segments are added. It
+ * is `f` itself, or the file whose section .gnu_debugdata contains `f`.
  */
 static int symbol_table_add(struct symbol_table *t, struct elf_file *f,
 			    const struct elf_file *code, const char *section,
@@ -100,7 +104,10 @@ static int symbol_table_add(struct symbol_table *t, struct elf_file *f,
 	return 0;
 }
 
-/* Open the file that is compressed in a section, or return NULL. */
+/*
+ * Open the ELF file that is compressed in the section .gnu_debugdata of `f`.
+ * Return NULL if `f` has no such section, or if the section cannot be read.
+ */
 static struct elf_file *symbol_table_mini(struct elf_file *f)
 {
 	struct buf image = buf_init(MINI_FILE_MAX);
@@ -116,7 +123,7 @@ static struct elf_file *symbol_table_mini(struct elf_file *f)
 	return mini;
 }
 
-/* Order of symbols: by address; of one address, the highest rank first. */
+/* Order of symbols: by address; at the same address, the highest rank first. */
 static int symbol_order(const void *a, const void *b)
 {
 	const struct elf_symbol *x = a;

@@ -6,7 +6,8 @@
  * leave the symbols of stripped programs there ("MiniDebugInfo"). The file may be
  * hostile.
  *
- * Ownership: a table owns its entries; names are borrowed from the ELF file.
+ * Ownership: a table owns its entries and the file of .gnu_debugdata; names are
+ * borrowed from this file and from the ELF file.
  * Threads: one thread per file.
  */
 #ifndef SYMBOLS_FILE_SYMBOL_TABLE_H
@@ -19,8 +20,8 @@ enum {
 	/* Largest size of a section with symbols or with their names. */
 	SYMBOL_SECTION_MAX = 256 << 20,
 	/*
-	 * Largest distance in bytes from a symbol without a size, as of
-	 * assembler code, to an address that it names.
+	 * A symbol without a size, as assembler code has them, names only
+	 * addresses that are less than this number of bytes after the symbol.
 	 */
 	SYMBOL_UNSIZED_MAX = 64 << 10,
 	/*
@@ -30,8 +31,8 @@ enum {
 	MINI_SECTION_MAX = 32 << 20,
 	MINI_FILE_MAX = 128 << 20,
 	/*
-	 * Largest memory of the decoder in bytes. xz -9 needs 65 MiB,
-	 * distributions compress with less.
+	 * Largest memory that the xz decoder may take, in bytes. A file of xz
+	 * -9 needs 65 MiB; distributions use lower levels, which need less.
 	 */
 	MINI_DECODER_MAX = 128 << 20,
 };
@@ -41,28 +42,30 @@ struct elf_symbol {
 	uint64_t address;
 	uint64_t size;    /* 0: not known */
 	const char *name; /* ends with NUL */
-	uint8_t rank;     /* of symbols with one address, the highest counts */
+	uint8_t rank; /* of symbols at the same address, the highest counts */
 };
 
-/* The functions of a file, sorted by address; no two begin at one address. */
+/*
+ * The functions of a file, sorted by address; no two begin at the same address.
+ */
 struct symbol_table {
 	VEC(struct elf_symbol) symbols;
-	struct elf_file *mini; /* with further symbols; NULL: none */
+	struct elf_file *mini; /* the file of .gnu_debugdata; NULL: none */
 };
 
 /*
  * Read the symbols of a file. A file without symbols has an empty table, and a
- * section .gnu_debugdata that cannot be read counts as none.
- * ERR_TOOBIG: a section has more than SYMBOL_SECTION_MAX bytes; ERR_CORRUPT: as
- * elf_file_section().
+ * section .gnu_debugdata that cannot be read counts as none. ERR_TOOBIG:
+ * .symtab, .dynsym or the section with their names has more than
+ * SYMBOL_SECTION_MAX bytes; ERR_CORRUPT: as elf_file_section().
  */
 NODISCARD int symbol_table_read(struct elf_file *f, struct symbol_table *out,
 				struct err *err);
 
-/* Free the entries. */
+/* Free the entries and the file of .gnu_debugdata. */
 void symbol_table_fini(struct symbol_table *t);
 
-/* Return the function at an address, or NULL. */
+/* Return the function that contains `address`, or NULL. */
 const struct elf_symbol *symbol_table_find(const struct symbol_table *t,
 					   uint64_t address);
 

@@ -18,13 +18,13 @@ enum {
 	/* How long a helper that was killed may take to end. */
 	HELPER_END_MS = 100,
 	/*
-	 * Limits of helpers that could not be ended. At the limit, no more
-	 * files are read: of one user other than root …
+	 * Largest number of helpers that could not be ended, for one user other
+	 * than root. At this limit, no more files of the user are read.
 	 */
 	HELPER_LEFT_USER_MAX = 2,
-	/* … of root … */
+	/* The same for root. */
 	HELPER_LEFT_ROOT_MAX = 8,
-	/* … and of all users other than root. */
+	/* The same for all users other than root together. */
 	HELPER_LEFT_USERS_MAX = 32,
 	HELPER_LEFT_MAX = HELPER_LEFT_USERS_MAX + HELPER_LEFT_ROOT_MAX + 1,
 };
@@ -44,7 +44,7 @@ struct file_helper {
 	unsigned left_count;
 };
 
-/* In a helper: the descriptor that the answer brings, or -1. */
+/* In a helper: the descriptor to be sent with the answer, or -1. */
 static int file_helper_given = -1;
 
 void file_helper_give(int fd)
@@ -143,7 +143,10 @@ static void file_helper_reap(struct file_helper *h)
 	h->left_count = left;
 }
 
-/* A helper that waits in the kernel for a file system cannot be ended. */
+/*
+ * A process that waits in the kernel for a file system cannot always be ended.
+ * So wait for its end only for HELPER_END_MS, and leave it in h->left.
+ */
 void file_helper_rest(struct file_helper *h)
 {
 	if (!h->pid)
@@ -169,9 +172,9 @@ void file_helper_close(struct file_helper *h)
 }
 
 /*
- * Start the program with one end of a socket as its standard input. Its
- * malloc() asks the kernel for large pages, because a helper fills and frees
- * tens of megabytes for each large file.
+ * Start the program with one end of a socket as its standard input. The
+ * malloc() of this program asks the kernel for large pages, because a helper
+ * fills and frees tens of megabytes for each large file.
  */
 static int file_helper_spawn(struct file_helper *h, const int ends[2],
 			     struct err *err)
@@ -202,8 +205,9 @@ void file_helper_set_user(struct file_helper *h, uint32_t user)
 }
 
 /*
- * Return 0 if a file of the user may be read. A user whose files make helpers
- * wait in the kernel gets ERR_AGAIN; files of other users are still read.
+ * Return 0 if a file of h->user may be read. ERR_AGAIN: too many helpers wait
+ * in the kernel for files of this user, or of all users other than root
+ * together.
  */
 static int file_helper_admit(struct file_helper *h, struct err *err)
 {
@@ -244,7 +248,7 @@ static int file_helper_start(struct file_helper *h, struct err *err)
 	return rc;
 }
 
-/* Read the message of an error. */
+/* Read the message of an error, and return the code of the error. */
 static int file_helper_error(struct file_helper *h,
 			     const struct helper_reply *reply, int64_t deadline,
 			     struct err *err)
@@ -257,7 +261,10 @@ static int file_helper_error(struct file_helper *h,
 	return rc ? rc : err_set(err, reply->code, "%s", message);
 }
 
-/* Read an answer, and the descriptor that comes with it; else *fd_out is -1. */
+/*
+ * Read an answer into `out`. *fd_out becomes the descriptor that comes with the
+ * answer, or -1.
+ */
 static int file_helper_receive(struct file_helper *h, int64_t deadline,
 			       struct buf *out, int *fd_out, struct err *err)
 {
@@ -354,7 +361,10 @@ int file_helper_call_open(struct file_helper *h, uint32_t operation,
 			  struct bytes argument, unsigned timeout_ms,
 			  int *fd_out, struct err *err)
 {
-	/* Each request brings a descriptor; this one is of no use. */
+	/*
+	 * Each request must bring a descriptor; the operation does not use this
+	 * one.
+	 */
 	int root = open("/", O_PATH | O_CLOEXEC);
 	const struct helper_call c = { operation, root, argument, timeout_ms };
 	struct buf nothing = buf_init(1);

@@ -3,16 +3,21 @@
  * File helper: a process without privileges that reads files of strangers. The
  * caller opens a file and passes its descriptor; the helper parses it and
  * answers with bytes. A file that makes a parser crash, run for ever or take
- * over the process harms nothing else: the helper has no capabilities, no other
- * descriptors, and can make no system calls but those that read and allocate.
+ * over the process harms nothing else. The helper has no capabilities, and no
+ * descriptors but that of the file, its socket, standard output and standard
+ * error. It can make only the system calls that reading open files needs
+ * (sandbox.h), and is killed if it takes too long. Helpers of
+ * file_helper_serve_proc() have more rights.
  *
  * Ownership: a helper owns its process, until file_helper_close().
- * Threads: one thread at a time.
- * A helper that waits for something in the kernel and cannot be ended is left
- * alone; it ends when it can.
- * Errors: those of the operation, and in addition ERR_TIMEOUT: the file took too
- * long; ERR_CORRUPT: the helper ended while it read the file. After these two,
- * the next call starts a new helper.
+ * Threads: one thread at a time. A process that waits in the kernel for a file
+ * system cannot always be ended, even by SIGKILL. It is left alone, and ends
+ * when the wait ends.
+ * Errors: those of the operation, and in addition ERR_TIMEOUT: the operation
+ * took too long; ERR_CORRUPT: the helper ended during the operation;
+ * ERR_TOOBIG: the answer is too large; ERR_AGAIN: see file_helper_set_user();
+ * and errors of starting the process. After a timeout, the end of the helper or
+ * too large an answer, the next call starts a new process.
  */
 #ifndef SYMBOLS_HELPER_FILE_HELPER_H
 #define SYMBOLS_HELPER_FILE_HELPER_H
@@ -28,29 +33,31 @@ enum {
 };
 
 /*
- * An operation of the helper: take over a descriptor, parse its file, and add
- * the answer to `out`.
+ * An operation of the helper: take over the descriptor `fd`, parse its file,
+ * and append the answer to `out`.
  */
 typedef int file_operation(int fd, struct bytes argument, struct buf *out,
 			   struct err *err);
 
 /*
- * Be a helper: give up all privileges, then answer calls that come over the
- * socket, until its other end is closed. Returns the status for exit().
+ * Be a helper: give up all privileges, then answer the calls that come over
+ * `socket`, until the other end is closed. A call chooses operations[i] by its
+ * number i. Returns the status for exit().
  */
 int file_helper_serve(int socket, file_operation *const *operations,
 		      uint32_t count);
 
 /*
- * As file_helper_serve(), for operations whose descriptor is a directory of
- * /proc: the helper keeps the right to read /proc of all processes.
+ * As file_helper_serve(), for operations that read directories of /proc or open
+ * files: the helper keeps its user, and the right to read /proc of all
+ * processes if it has this right (SANDBOX_PROC).
  */
 int file_helper_serve_proc(int socket, file_operation *const *operations,
 			   uint32_t count);
 
 /*
- * In a helper: take over a descriptor, and send it with the answer of the
- * running operation.
+ * In a helper: take over the descriptor `fd`, and send it with the answer of
+ * the running operation.
  */
 void file_helper_give(int fd);
 
@@ -64,16 +71,17 @@ struct file_helper;
 struct file_helper *file_helper_new(char *const *argv);
 
 /*
- * Set the user for whom the files of the next calls are counted. 0 is root, and
- * the initial value. A helper that waits for a file system cannot be ended. A
- * user other than root with two such helpers gets ERR_AGAIN until one of them
- * has ended.
+ * Set the user whose files the next calls read. 0 is root, and the initial
+ * value. A process that cannot be ended because it waits for a file system is
+ * counted for the user whose file it read. While two such processes are counted
+ * for a user other than root, 8 for root, or 32 for all users other than root
+ * together, calls for this user fail with ERR_AGAIN.
  */
 void file_helper_set_user(struct file_helper *h, uint32_t user);
 
 /*
  * End the process; the next call starts a new one. A process that could not be
- * ended is remembered.
+ * ended is counted for its user (file_helper_set_user()).
  */
 void file_helper_rest(struct file_helper *h);
 
@@ -82,7 +90,7 @@ void file_helper_close(struct file_helper *h);
 
 /*
  * Let the helper run operation number `operation` on the file of `fd`, and
- * append its answer to `out`. ERR_TOOBIG: the answer exceeds the maximum of
+ * append the answer to `out`. ERR_TOOBIG: the answer exceeds the maximum of
  * `out`. The descriptor is taken over, in case of an error too. The call takes
  * at most `timeout_ms`.
  */
@@ -103,7 +111,8 @@ NODISCARD int file_helper_call_open(struct file_helper *h, uint32_t operation,
 /*
  * Whether the last call failed because of the helper: it did not start, ended,
  * took too long, or gave too large an answer. False if the helper answered that
- * something is wrong with the file.
+ * something is wrong with the file, and if a call was refused with ERR_AGAIN
+ * while the process runs.
  */
 bool file_helper_failed(const struct file_helper *h);
 

@@ -16,8 +16,8 @@ union helper_control {
 };
 
 /*
- * Wait until the socket is ready for `events`. If the deadline is 0, wait for
- * ever.
+ * Wait until the socket is ready for `events`. If `deadline` is 0, wait for
+ * ever. A signal can end the wait early; the result is 0 then, too.
  */
 static int helper_wait(int socket, short events, int64_t deadline)
 {
@@ -60,7 +60,7 @@ int helper_write(int socket, const void *bytes, size_t len, int64_t deadline)
 	return 0;
 }
 
-/* Send a message with a descriptor, unless it is -1. */
+/* Send the message `head` with the descriptor `fd`, unless `fd` is -1. */
 static int helper_send(int socket, void *head, size_t len, int fd,
 		       int64_t deadline)
 {
@@ -145,7 +145,8 @@ static int helper_receive(int socket, void *head, size_t len, int flags,
 		.msg_iovlen = 1,
 		.msg_control = control.bytes,
 		/*
-		 * With the padding of CMSG_SPACE(), two descriptors would fit.
+		 * With the padding of CMSG_SPACE(), a second descriptor would
+		 * fit, which nobody would close.
 		 */
 		.msg_controllen = CMSG_LEN(sizeof(int)),
 	};

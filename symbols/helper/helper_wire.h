@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages between a helper and its caller, over a stream socket of this
- * machine: numbers are in the byte order of the machine.
+ * Messages between a helper (file_helper.h) and its caller, over a Unix stream
+ * socket. Numbers are in the byte order of the machine.
  *
  * Threads: one thread at each end.
  */
@@ -17,8 +17,9 @@ struct helper_request {
 };
 
 /*
- * An answer; `len` bytes follow: the answer or, after an error, its message. A
- * descriptor may come with it.
+ * The head of an answer. `len` bytes follow: the result of the operation or, if
+ * `code` is an error, the message of the error. A descriptor may come with the
+ * head.
  */
 struct helper_reply {
 	int32_t code;
@@ -26,16 +27,16 @@ struct helper_reply {
 };
 
 /*
- * Send a whole request with its descriptor, until the time `deadline` of
- * clock_mono_ns(); 0: wait for ever. Returns 0, ERR_TIMEOUT, or ERR_CLOSED if the
- * other end is closed.
+ * Send a whole request with the descriptor `fd`. `deadline` is a time of
+ * clock_mono_ns(); 0: wait for ever. Returns 0, ERR_TIMEOUT if the deadline
+ * passed, or ERR_CLOSED if the other end is closed or the socket failed.
  */
 NODISCARD int helper_send_request(int socket, uint32_t operation, int fd,
 				  struct bytes argument, int64_t deadline);
 
 /*
- * Send the head of an answer, with a descriptor, unless it is -1. ERR_CLOSED: the
- * other end is closed.
+ * Send the head of an answer with the descriptor `fd`, unless `fd` is -1. The
+ * call may wait for ever. ERR_CLOSED: as helper_send_request().
  */
 NODISCARD int helper_send_reply(int socket, const struct helper_reply *reply,
 				int fd);
@@ -48,16 +49,15 @@ NODISCARD int helper_write(int socket, const void *bytes, size_t len,
 NODISCARD int helper_read(int socket, void *to, size_t len, int64_t deadline);
 
 /*
- * Wait for the head of an answer until the time `deadline` of clock_mono_ns(),
- * and take its descriptor, if one comes with it; else *fd is -1. Errors as
- * helper_read().
+ * Wait for the head of an answer, and store in *fd the descriptor that comes
+ * with it, or -1. `deadline` and errors as helper_read().
  */
 NODISCARD int helper_receive_reply(int socket, struct helper_reply *out,
 				   int *fd, int64_t deadline);
 
 /*
- * Wait for a request and take its descriptor. Returns 0, or ERR_CLOSED if the
- * other end is closed or the request is not one.
+ * Wait for a request, and store its descriptor in *fd. Returns 0, or ERR_CLOSED
+ * if the other end is closed, or if what came is no request with a descriptor.
  */
 NODISCARD int helper_receive_request(int socket, struct helper_request *out,
 				     int *fd);

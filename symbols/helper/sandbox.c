@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The user and group "nobody" and "nogroup" of Debian. */
+/* The number of the user "nobody" and of the group "nogroup" in Debian. */
 #define SANDBOX_NOBODY 65534
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -31,7 +31,7 @@ static const bool sandbox_limited = false;
 static const bool sandbox_limited = true;
 #endif
 
-/* Become nobody, if this is root. */
+/* Switch to the user nobody, if the process runs as root. */
 static int sandbox_user(struct err *err)
 {
 	if (geteuid())
@@ -41,7 +41,8 @@ static int sandbox_user(struct err *err)
 	    setresuid(SANDBOX_NOBODY, SANDBOX_NOBODY, SANDBOX_NOBODY)) {
 		/*
 		 * A container may lack the capability to change the user, or
-		 * the user "nobody".
+		 * the user "nobody". Then the process stays root, but loses its
+		 * capabilities all the same.
 		 */
 		if (errno != EPERM && errno != EINVAL)
 			return err_sys(err, "cannot switch to the user nobody");
@@ -82,8 +83,9 @@ static int sandbox_limit(int resource, rlim_t value, struct err *err)
 }
 
 /*
- * Permit the system calls that find files and open them for reading, or let
- * them fail with ENOENT: libdw looks for further files.
+ * For SANDBOX_PROC, permit the system calls that find and open files.
+ * Otherwise, let the calls by which libdw looks for further files fail with
+ * ENOENT, instead of killing the process.
  */
 static int sandbox_calls_open(scmp_filter_ctx filter, enum sandbox_kind kind)
 {
@@ -94,7 +96,7 @@ static int sandbox_calls_open(scmp_filter_ctx filter, enum sandbox_kind kind)
 	};
 	/*
 	 * openat2() is for descriptors of O_PATH. The filter cannot check its
-	 * flags.
+	 * flags, which are in memory and not in a register.
 	 */
 	static const int looking[] = {
 		SCMP_SYS(fstatfs),      SCMP_SYS(getegid),  SCMP_SYS(geteuid),
@@ -120,7 +122,10 @@ static int sandbox_calls_open(scmp_filter_ctx filter, enum sandbox_kind kind)
 	return rc;
 }
 
-/* Permit the system calls that reading files needs, and no others. */
+/*
+ * Permit the system calls that reading files needs. Any other one kills the
+ * process.
+ */
 static int sandbox_calls(enum sandbox_kind kind, struct err *err)
 {
 	static const int permitted[] = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sandbox: a process gives up all rights except those that it needs to read files
- * that are already open.
+ * Sandbox: a process gives up all rights except those that it needs to read
+ * files, which are open already or, for SANDBOX_PROC, are opened later.
  *
- * Threads: before any other thread is started.
+ * Threads: sandbox_enter() is called before any other thread is started.
  */
 #ifndef SYMBOLS_HELPER_SANDBOX_H
 #define SYMBOLS_HELPER_SANDBOX_H
@@ -16,16 +16,17 @@ enum sandbox_kind {
 	SANDBOX_FILES,
 	/*
 	 * It reads /proc of all processes. It keeps its user and the
-	 * capabilities for that, and may open files for reading.
+	 * capabilities for that, and may open files.
 	 */
 	SANDBOX_PROC,
 };
 
 /*
  * Give up capabilities, the user root, core dumps, and all system calls except
- * those that read, write, allocate memory and end the process. From then on,
- * the process is killed when its parent ends. `memory_mb` limits the address
- * space.
+ * those that read, write, allocate memory and end the process. SANDBOX_PROC
+ * keeps more, see above. From then on, the process is killed when its parent
+ * ends. `memory_mb` limits the address space. In builds with sanitizers,
+ * neither system calls nor the address space are limited.
  */
 NODISCARD int sandbox_enter(enum sandbox_kind kind, unsigned memory_mb,
 			    struct err *err);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Debug files: the places of debug information that was split off from its
- * program. They are those where GDB looks (GDB manual, "Debugging Information
- * in Separate Files").
+ * program. These are the places where GDB looks (GDB manual, "Debugging
+ * Information in Separate Files").
  *
- * Ownership: the caller closes the descriptors.
+ * Ownership: the caller owns the buffers to which paths are appended.
  * Threads: any.
  */
 #ifndef SYMBOLS_NAMES_DEBUG_FILE_H
@@ -13,8 +13,8 @@
 #include "base/buf.h"
 
 /*
- * Append the path of the debug file of a build ID below a directory. False:
- * `dir` is NULL or empty, or the build ID is too short or too long.
+ * Append the path of the debug file for `build_id` below the directory `dir`.
+ * False: `dir` is NULL or empty, or the build ID is too short or too long.
  */
 bool debug_file_path(const char *dir, struct bytes build_id, struct buf *out);
 
@@ -24,10 +24,12 @@ enum {
 };
 
 /*
- * Append the path of place number `i` for the debug file that the file `path`
- * names in its section .gnu_debuglink: beside it, in the folder .debug beside
- * it, and below the directory `dir`. False: there is no such place, or the link
- * is not the name of a file.
+ * Append the path of place number `i`, counted from 0, where the debug file of
+ * the file `path` may be. `link` is the name of the debug file, from the
+ * section .gnu_debuglink of the file. The places are the folder of the file,
+ * its subfolder .debug, and the folder below `dir` that has the path of the
+ * file's folder. False: there is no such place, or `link` is not the name of a
+ * file.
  */
 bool debug_link_path(const char *dir, const char *path, struct str link,
 		     unsigned i, struct buf *out);

@@ -9,7 +9,10 @@ bool demangle_name(const char *name, struct buf *out)
 	char *text;
 	size_t len;
 
-	/* Names of C++ and Rust begin so; the rest need not be looked at. */
+	/*
+	 * Mangled names of C++ and Rust begin with _Z or _R; other names need
+	 * not be parsed.
+	 */
 	if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R') ||
 	    strnlen(name, DEMANGLE_INPUT_MAX) == DEMANGLE_INPUT_MAX)
 		return false;

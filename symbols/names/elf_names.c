@@ -39,7 +39,10 @@ static void elf_names_add(const char *system_name, struct name_frame f,
 	buf_fini(&name);
 }
 
-/* Answer from the debug information. False: it does not name the address. */
+/*
+ * Answer from the debug information. False: it does not name all functions at
+ * the address, or leaves the address to Go's table; then nothing was added.
+ */
 static bool elf_names_by_dwarf(struct name_sources *s, uint64_t address,
 			       struct buf *out)
 {
@@ -55,7 +58,7 @@ static bool elf_names_by_dwarf(struct name_sources *s, uint64_t address,
 	}
 	/*
 	 * Functions that the Go compiler generated have lines only in Go's
-	 * table.
+	 * table, so let this table answer.
 	 */
 	if (!count || (!v[0].line && name_sources_go(s)))
 		return false;
@@ -72,7 +75,10 @@ static bool elf_names_by_dwarf(struct name_sources *s, uint64_t address,
 	return true;
 }
 
-/* Answer by Go's table of functions. False: it does not have the address. */
+/*
+ * Answer from Go's table of functions. False: there is no table, or it does not
+ * have the address.
+ */
 static bool elf_names_by_go(struct name_sources *s, uint64_t address,
 			    struct buf *out)
 {
@@ -153,7 +159,10 @@ static bool elf_question_means(const struct elf_question *q,
 		!memcmp(q->build_id.bytes, id->bytes, id->len));
 }
 
-/* Append what is known about the file: its build ID, and its debug file. */
+/*
+ * Append the head of the answer: the build ID of the file, and its link to a
+ * debug file.
+ */
 static void elf_names_begin(struct elf_file *f, const struct elf_build_id *id,
 			    struct buf *out)
 {
@@ -165,7 +174,10 @@ static void elf_names_begin(struct elf_file *f, const struct elf_build_id *id,
 		str_from((struct bytes){ .ptr = id->bytes, .len = id->len }));
 	if (elf_file_section(f, ".gnu_debuglink", DEBUG_LINK_MAX, &link, NULL))
 		link.data = (struct bytes){ .len = 0 };
-	/* A name that ends with NUL, and after padding to 4 bytes, the CRC. */
+	/*
+	 * The section contains a name that ends with NUL, padding to a multiple
+	 * of 4 bytes, and the CRC.
+	 */
 	name = link.data;
 	name.len = link.data.len ? strnlen((const char *)name.ptr, name.len) :
 				   0;
@@ -238,7 +250,10 @@ int elf_names_read(int fd, struct bytes argument, struct buf *out,
 	return rc;
 }
 
-/* A larger file is not accepted as a debug file: it may be an endless hole. */
+/*
+ * Largest size of a debug file in bytes. A larger one may be a sparse file,
+ * which takes no room on disk, but nearly endless time to read.
+ */
 #define CRC_FILE_MAX (4ull * GIB)
 
 int file_crc_read(int fd, struct bytes argument UNUSED, struct buf *out,

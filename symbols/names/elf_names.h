@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of the addresses of an ELF file: an operation of the file helper.
+ * Names of the addresses of an ELF file: the operation of the file helper
+ * (file_helper.h) that finds them, and one that checks a link to a debug file.
  *
- * Threads: one thread, which is that of the file helper.
+ * Threads: one thread, which is that of the file helper, for elf_names_read()
+ * and file_crc_read(); any for the other functions.
  */
 #ifndef SYMBOLS_NAMES_ELF_NAMES_H
 #define SYMBOLS_NAMES_ELF_NAMES_H
@@ -15,35 +17,41 @@
 /* Where a process had a file mapped. */
 struct name_mapping {
 	uint64_t start;  /* address in memory */
-	uint64_t limit;  /* where it ends in memory */
+	uint64_t limit;  /* where the mapping ends in memory */
 	uint64_t offset; /* of `start` in the file */
 };
 
-/* A question to elf_names_read(). The zero value is one about any file. */
+/*
+ * A question to elf_names_read(). The zero value asks about any file, for
+ * addresses as in the ELF file.
+ */
 struct elf_question {
 	/*
-	 * The mapping of the addresses; limit 0: they are as in the ELF file.
+	 * The mapping that the addresses are in; mapping.limit 0: the addresses
+	 * are as in the ELF file.
 	 */
 	struct name_mapping mapping;
 	/* The build ID of the wanted file; len 0: any. */
 	struct elf_build_id build_id;
-	/* Largest size of the answer in bytes; 0: no limit. */
+	/* Largest size in bytes of the answer without its head; 0: no limit. */
 	size_t answer_max;
 };
 
 /*
- * Append a question of `count` addresses, at most NAME_QUESTION_MAX. `q` may be
- * NULL, which is the zero value.
+ * Append to `out` a question with `count` addresses, at most NAME_QUESTION_MAX.
+ * `q` may be NULL, which stands for the zero value.
  */
 void elf_names_question(const struct elf_question *q, const uint64_t *addresses,
 			size_t count, struct buf *out);
 
 /*
- * Operation of a file helper: name the addresses of a question. The answer
- * begins with what elf_names_head() reads; the names follow
- * (symbols/names/name_answer.h). Addresses whose place in the file is not known have
- * no names. If the file is not the wanted one, there are no answers; if the
- * answers become too large, those of the last addresses are missing. Errors as
+ * Operation of a file helper: name addresses in the file of `fd`. `argument` is
+ * a question of elf_names_question(). The answer begins with the head that
+ * elf_names_head() reads; then the names of the addresses follow
+ * (symbols/names/name_answer.h). If the bias of the mapping is not known
+ * (elf_file_bias()), no address has a name. If the file does not have the
+ * wanted build ID, there is only the head. If the names become larger than the
+ * question allows, those of the last addresses are missing. Errors as
  * elf_file_open(), and ERR_INVALID: the question is malformed.
  */
 NODISCARD int elf_names_read(int fd, struct bytes argument, struct buf *out,
@@ -61,8 +69,10 @@ struct elf_names_head {
 struct elf_names_head elf_names_head(struct dec *d);
 
 /*
- * Operation of a file helper: the CRC-32 of all bytes of a file, by which a
- * link to a debug file is checked; the answer is big-endian.
+ * Operation of a file helper: compute the CRC-32 of all bytes of the file of
+ * `fd`, by which a link to a debug file is checked. The answer is the CRC,
+ * big-endian; `argument` is not used. ERR_TOOBIG: the file is larger than 4
+ * GiB; ERR_IO: it cannot be read.
  */
 NODISCARD int file_crc_read(int fd, struct bytes argument, struct buf *out,
 			    struct err *err);

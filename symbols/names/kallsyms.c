@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-
 enum {
 	/*
 	 * Size of the buffer for a line; names have at most 511 bytes
@@ -74,6 +73,12 @@ int kallsyms_read(struct kallsyms *k, const char *path, struct err *err)
 		any |= k->symbols.v[i].address;
 	if (any && !k->names.over)
 		return 0;
+	if (k->names.over) {
+		kallsyms_fini(k);
+		return err_set(err, ERR_TOOBIG,
+			       "the names in %s have more than %d MB", path,
+			       KALLSYMS_NAMES_MAX >> 20);
+	}
 	kallsyms_fini(k);
 	return err_set(
 		err, ERR_DENIED,

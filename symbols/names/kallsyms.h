@@ -26,8 +26,10 @@ struct kallsyms {
 };
 
 /*
- * Read /proc/kallsyms, or another file, into an empty table. ERR_DENIED: the
- * addresses are hidden, because the capability CAP_SYSLOG is missing.
+ * Read the file `path`, which is /proc/kallsyms or has its format, into an
+ * empty table. ERR_DENIED: the kernel hides the addresses, because the
+ * capability CAP_SYSLOG is missing or kernel.kptr_restrict is 2; ERR_TOOBIG:
+ * the names take too much memory; other errors: the file cannot be opened.
  */
 NODISCARD int kallsyms_read(struct kallsyms *k, const char *path,
 			    struct err *err);
@@ -35,7 +37,10 @@ NODISCARD int kallsyms_read(struct kallsyms *k, const char *path,
 /* Free everything. */
 void kallsyms_fini(struct kallsyms *k);
 
-/* Return the name of the function at an address, or NULL. */
+/*
+ * Return the name of the last function that begins at or before `address`, or
+ * NULL.
+ */
 const char *kallsyms_find(const struct kallsyms *k, uint64_t address);
 
 #endif

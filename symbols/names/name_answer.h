@@ -19,7 +19,10 @@ enum {
 	NAME_QUESTION_MAX = 4000,
 	/* Largest number of functions at one address. */
 	NAME_FRAMES_MAX = 64,
-	/* Largest size of an answer in bytes. */
+	/*
+	 * Largest size in bytes of an answer to the collector; other callers
+	 * set limits of their own.
+	 */
 	NAME_ANSWER_MAX = 16 << 20,
 	/* Longer names of functions and files are cut. */
 	NAME_TEXT_MAX = 4096,
@@ -48,7 +51,10 @@ void name_answer_begin(struct buf *out, size_t count);
 /* Add one of these functions. */
 void name_answer_add(struct buf *out, const struct name_frame *frame);
 
-/* Read the number of functions of the next address; d->bad if there is none. */
+/*
+ * Read the number of functions of the next address. d->bad: the answer has
+ * ended, or is malformed.
+ */
 size_t name_answer_next(struct dec *d);
 
 /*

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A cache of names that were found, of limited size. It has two halves: what was
- * used lately, and the rest. When the first half is full, it becomes the second,
- * and the names of the second that nobody has used are evicted.
+ * A cache of names, of limited size. It has two halves, a young and an old one.
+ * Names are added to the young half, and names that are found in the old half
+ * are copied into the young one. When the young half is full, it becomes the
+ * old one, and the former old half is evicted. So names stay as long as they
+ * are used.
  *
  * Ownership: a cache owns its names.
  * Threads: one thread at a time.
@@ -24,7 +26,11 @@ struct name_cache_file {
 	uint64_t digest[2];
 };
 
-/* What an answer is for. `offset` and `size` are 0 if there is no mapping. */
+/*
+ * What an answer is for. In a mapping, `address` counts from the beginning of
+ * the mapping. If there is no mapping, `address` is as in the ELF file, and
+ * `offset` and `size` are 0.
+ */
 struct name_cache_key {
 	struct name_cache_file file;
 	uint64_t offset; /* where the mapping begins in the file */
@@ -40,7 +46,7 @@ struct name_cache_half {
 	struct arena arena;
 };
 
-/* A cache. The zero value, with a limit, is an empty cache. */
+/* A cache. The zero value, with `half_max` set, is an empty cache. */
 struct name_cache {
 	size_t half_max; /* largest size of each half in bytes */
 	struct name_cache_half young;
@@ -57,11 +63,17 @@ void name_cache_fini(struct name_cache *c);
 struct name_cache_file name_cache_file_of(const struct bytes *parts,
 					  size_t count);
 
-/* Add an answer (symbols/names/name_answer.h); an empty one says "without names". */
+/*
+ * Add an answer (symbols/names/name_answer.h); an empty one says that the
+ * address has no name.
+ */
 void name_cache_add(struct name_cache *c, const struct name_cache_key *key,
 		    struct bytes answer);
 
-/* Copy an answer into the arena. False: the cache does not have it. */
+/*
+ * Copy the answer for `key` into `arena`, and store the copy in *out. False:
+ * the cache has no answer for `key`.
+ */
 bool name_cache_find(struct name_cache *c, const struct name_cache_key *key,
 		     struct arena *arena, struct bytes *out);
 

@@ -22,7 +22,7 @@ enum {
 	NAME_HEAD_MAX = 8 << 10,
 };
 
-/* A file whose reading failed is not read again for 10 s. */
+/* A file with which the helper failed is not read again for 10 s. */
 #define NAME_FAILURE_NS (10 * INT64_C(1000000000))
 
 /* A question for names, and where the answer goes. */
@@ -32,12 +32,13 @@ struct name_query {
 	const struct unnamed_frames *unnamed;
 	struct arena *arena;
 	struct bytes *out;
-	int64_t end_ns;   /* when the file has taken too long */
-	bool asked;       /* a file could be opened */
-	bool is_here;     /* the last file that was read has the build ID */
-	bool is_stand_in; /* read for a missing file, to take time */
+	int64_t end_ns; /* deadline for the file, in ns of clock_mono_ns() */
+	bool asked;     /* the file or a debug file of it could be opened */
+	bool is_here; /* the last file that was read has the wanted build ID */
+	bool is_stand_in; /* read for a missing file, see name_query_path() */
 	/*
-	 * Why names that the file has may be missing; code 0: none are missing.
+	 * The first failure of the helper, because of which names that the file
+	 * has may be missing; code 0: the helper has not failed.
 	 */
 	struct err failure;
 	/* The file's link to its debug file, in the arena; empty: none. */
@@ -52,9 +53,10 @@ void unnamed_frames_fini(struct unnamed_frames *u)
 }
 
 /*
- * Return the cache key of an address. It contains the offset and size of the
- * mapping, because two mappings that begin at the same place of a file may be
- * taken for different segments.
+ * Return the cache key of `address`. In a mapping, the key has the distance
+ * from the beginning of the mapping. So the key also needs what determines the
+ * bias (elf_file_bias()): where the mapping begins in the file and, for debug
+ * files, the size of the mapping.
  */
 static struct name_cache_key name_file_key(const struct name_file *f,
 					   uint64_t address)
@@ -79,7 +81,10 @@ bool name_finder_cached(struct name_finder *n, const struct name_file *f,
 	return name_cache_find(&n->cache, &key, arena, out);
 }
 
-/* Read the head of an answer about an ELF file. False: it is another file. */
+/*
+ * Read the head of an answer about an ELF file. False: the head is malformed,
+ * or the file does not have the wanted build ID.
+ */
 static bool name_query_head(struct name_query *q, struct dec *d)
 {
 	struct elf_names_head h = elf_names_head(d);
@@ -94,9 +99,9 @@ static bool name_query_head(struct name_query *q, struct dec *d)
 }
 
 /*
- * Name at most `count` frames, beginning with number `first`, from an answer of
- * the helper. Returns the number of frames that the answer covers; 0: it is
- * malformed, or about another file.
+ * Name at most `count` frames of q->unnamed, beginning with frame `first`, from
+ * an answer of the helper. Returns the number of frames that are done, with or
+ * without a name; 0: the answer is malformed, or is not about the wanted file.
  */
 static size_t name_query_take(struct name_query *q, struct bytes answer,
 			      size_t first, size_t count)
@@ -124,13 +129,16 @@ static size_t name_query_take(struct name_query *q, struct bytes answer,
 	if (dec_left(&d))
 		return 0;
 	/*
-	 * The names of one address alone may be too large for an answer; then
-	 * skip the address.
+	 * If the answer about an ELF file does not cover even one address, the
+	 * names of the first address alone were too large. Then skip this
+	 * address.
 	 */
 	return i || !q->file ? i : 1;
 }
 
-/* The time in ms that a call of the helper may take; 0: none is left. */
+/*
+ * Return the time in ms that a call of the helper may take; 0: no time is left.
+ */
 static unsigned name_query_left_ms(const struct name_query *q)
 {
 	int64_t left = q->end_ns - clock_mono_ns();
@@ -139,8 +147,11 @@ static unsigned name_query_left_ms(const struct name_query *q)
 }
 
 /*
- * Remember that the helper failed. If the finder's deadline has passed, the
- * file had less time than it may take, and is not to blame.
+ * Note the failure of the helper in q->failure, if it is the first one, and in
+ * n->failures, so that the file is not read again for some seconds. A timeout
+ * because n->deadline_ns has passed is not noted in n->failures: the deadline
+ * left the file less than n->timeout_ms, so the file may be readable. Any other
+ * failure counts.
  */
 static void name_query_fail(struct name_query *q, const struct err *failure)
 {
@@ -175,7 +186,9 @@ static int name_query_call(struct name_query *q, uint32_t operation, int fd,
 		rc = file_helper_call(n->helper, operation, fd, argument,
 				      left_ms, answer, &err);
 	}
-	if (rc && (!left_ms || file_helper_failed(n->helper)))
+	/* ERR_AGAIN: the helper runs, but may have no more processes now. */
+	if (rc &&
+	    (!left_ms || rc == ERR_AGAIN || file_helper_failed(n->helper)))
 		name_query_fail(q, &err);
 	return rc;
 }
@@ -199,8 +212,10 @@ static void name_query_write(const struct name_query *q,
 }
 
 /*
- * Ask for the names of `count` frames from number `first` on. Returns the
- * number of frames that were answered; 0: to ask for more is of no use.
+ * Ask the helper for the names of `count` frames of q->unnamed, from frame
+ * `first` on, in the file of `fd`, which is taken over. Returns the number of
+ * frames that are done, as name_query_take(); 0: to ask for more frames is of
+ * no use.
  */
 static size_t name_query_part(struct name_query *q, int fd, size_t first,
 			      size_t count)
@@ -225,8 +240,8 @@ static size_t name_query_part(struct name_query *q, int fd, size_t first,
 }
 
 /*
- * Ask the helper for all names in the file of `fd`, which is taken over. If it
- * is -1, do nothing.
+ * Ask the helper for all names in the file of `fd`, which is taken over. If
+ * `fd` is -1, do nothing.
  */
 static void name_query_ask(struct name_query *q, int fd)
 {
@@ -248,7 +263,10 @@ static void name_query_ask(struct name_query *q, int fd)
 		close(fd);
 }
 
-/* Open the debug file of the file's build ID, or return -1. */
+/*
+ * Open the debug file that n->debug_dir has for the build ID of the file, or
+ * return -1.
+ */
 static int name_query_debug_file(const struct name_query *q)
 {
 	const struct name_finder *n = q->finder;
@@ -264,9 +282,10 @@ static int name_query_debug_file(const struct name_query *q)
 }
 
 /*
- * Whether a file is the debug file that the link means. If the build ID is
- * known, the file is not read for this, because its build ID is compared when
- * names are read.
+ * Whether the file of `fd` is the debug file to which the link q->debug_link
+ * refers: it has the CRC of the link. If the build ID of the wanted file is
+ * known, the CRC is not computed, because name_query_head() will compare the
+ * build ID.
  */
 static bool name_query_is_linked(struct name_query *q, int fd)
 {
@@ -321,7 +340,10 @@ static struct unnamed_frames unnamed_left(const struct unnamed_frames *u,
 	return left;
 }
 
-/* Whether reading a file has failed lately. */
+/*
+ * Whether the helper failed in the last seconds with the file that has the hash
+ * `file`.
+ */
 static bool name_finder_failed(const struct name_finder *n, uint64_t file,
 			       int64_t now)
 {
@@ -333,7 +355,10 @@ static bool name_finder_failed(const struct name_finder *n, uint64_t file,
 	return false;
 }
 
-/* Return when a file that is read from now on has taken too long. */
+/*
+ * Return the deadline for a file that is read from `now` on: the end of its own
+ * time, or the finder's deadline if this is earlier.
+ */
 static int64_t name_finder_end(const struct name_finder *n, int64_t now)
 {
 	int64_t end = now + (int64_t)n->timeout_ms * 1000000;
@@ -351,7 +376,9 @@ static void name_query_remember(struct name_query *q,
 			name_file_key(q->file, u->addresses.v[i]);
 
 		/*
-		 * If no file was there, remember no missing names: it may be
+		 * Remember that a name is missing only if a file could be
+		 * opened and the helper has not failed. Otherwise, the name may
+		 * be found later, for example when a debug file has been
 		 * installed.
 		 */
 		if (answer.len || (q->asked && !q->failure.code))
@@ -361,7 +388,7 @@ static void name_query_remember(struct name_query *q,
 
 /*
  * Return the key under which the cache remembers that no file at the path of
- * `f` has the build ID. It stands for the file, not for an address.
+ * `f` has the build ID. This key stands for the whole file, not for an address.
  */
 static struct name_cache_key name_file_absent_key(const struct name_file *f)
 {
@@ -375,7 +402,10 @@ static struct name_cache_key name_file_absent_key(const struct name_file *f)
 	};
 }
 
-/* Whether it is known that the file is not here. */
+/*
+ * Whether the cache says that the file `f` is not at its path. This is
+ * remembered only by finders that hide which files exist.
+ */
 static bool name_file_is_absent(struct name_finder *n,
 				const struct name_file *f, struct arena *arena)
 {
@@ -391,8 +421,8 @@ static bool name_file_is_absent(struct name_finder *n,
 /*
  * Ask for names in the file at the path, unless it is known that the wanted
  * file is not there. If the finder hides which files exist, a missing file must
- * take as long as one with another build ID. Then the helper is asked about
- * everprof's own program, and its answer is dropped.
+ * take as long as one with another build ID. So the helper is asked about
+ * everprof's own program in place of a missing file, and the answer is dropped.
  */
 static void name_query_path(struct name_query *q)
 {

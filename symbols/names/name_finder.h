@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Name finder: the functions at addresses of a file. It asks a file helper for
- * the names in the file and in its debug file, and keeps what was found in a
- * cache of limited size.
+ * Name finder: finds the names of the functions at addresses of a file. It asks
+ * a file helper (file_helper.h) for the names in the file and in its debug
+ * file, and keeps what was found in a cache of limited size (name_cache.h).
  *
  * Ownership: a finder owns its file helper and its cache.
  * Threads: one thread at a time.
@@ -31,10 +31,13 @@ enum {
 	NAME_FAILURES = 8,
 };
 
-/* A file that the helper could not read, although it is there. */
+/*
+ * A file with which the helper failed (file_helper_failed()), or for which no
+ * time was left.
+ */
 struct name_failure {
-	uint64_t file;    /* hash, as in struct name_file */
-	int64_t until_ns; /* when it may be tried again */
+	uint64_t file;    /* id.digest[0] of its struct name_file */
+	int64_t until_ns; /* read again from this time of clock_mono_ns() on */
 };
 
 /* A finder. */
@@ -48,12 +51,16 @@ struct name_finder {
 	const char *debug_dir;
 	/*
 	 * Whether debug files of debug_dir are used only if everyone may read
-	 * them. Otherwise, anybody could write any build ID into a program, and
-	 * would get the names of its debug file.
+	 * them. A finder whose names are shown to the users of the programs
+	 * needs this: a user could write the build ID of another program into
+	 * his own, and would be shown the names in a debug file that he may not
+	 * read.
 	 */
 	bool public_debug_files;
-	unsigned timeout_ms; /* of the helper, for the names of one file */
-	/* Deadline for all names, in ns of clock_mono_ns(); 0: none. */
+	unsigned timeout_ms; /* for a file and its debug files together */
+	/*
+	 * Deadline of the calls that follow, in ns of clock_mono_ns(); 0: none.
+	 */
 	int64_t deadline_ns;
 	/* Largest size of an answer of the helper in bytes. */
 	size_t answer_max;
@@ -63,7 +70,7 @@ struct name_finder {
 	 */
 	bool hides_files;
 	struct name_failure failures[NAME_FAILURES];
-	unsigned next_failure; /* the one to be replaced */
+	unsigned next_failure; /* to replace next, modulo NAME_FAILURES */
 };
 
 /* A file whose addresses get names. Borrowed. */
@@ -71,21 +78,30 @@ struct name_file {
 	const char *path;
 	struct bytes build_id; /* empty: not known */
 	/*
-	 * The key of the file in the cache. Files with the same build ID of the
-	 * same owner have the same names, wherever they are.
+	 * The key of the file in the cache. The caller chooses what the key is
+	 * made of, so that files with the same key have the same names, and
+	 * nobody can give his file the key of somebody else's file.
 	 */
 	struct name_cache_file id;
-	/* The mapping that the addresses are in; NULL: as in the ELF file. */
+	/*
+	 * The mapping that the addresses are in; NULL: the addresses are as in
+	 * the ELF file.
+	 */
 	const struct name_mapping *mapping;
 	/*
-	 * Opens the file itself (`path` is NULL) or a file beside it, as the
-	 * process sees it. Returns a descriptor, or -1.
+	 * Callback: open the file itself if `path` is NULL, otherwise the file
+	 * at `path`, where the debug file may be. If a process has mapped the
+	 * file, both are meant as this process sees them. Returns a descriptor,
+	 * or -1.
 	 */
 	int (*open)(const void *ctx, const char *path);
 	const void *ctx;
 };
 
-/* Frames to be named: the place of each in `out`, and its address. */
+/*
+ * Frames to be named: addresses.v[i] is the address of frame i, and places.v[i]
+ * its index in the array `out` of name_finder_find().
+ */
 struct unnamed_frames {
 	VEC(uint64_t) addresses;
 	VEC(uint32_t) places;
@@ -95,21 +111,24 @@ struct unnamed_frames {
 void unnamed_frames_fini(struct unnamed_frames *u);
 
 /*
- * Look an address up in the cache. True: its names, perhaps none, are known, and
- * were copied into the arena.
+ * Look up `address` in the cache. True: the cache has an answer, and *out is a
+ * copy of it in the arena. The answer is empty if the address is known to have
+ * no name.
  */
 bool name_finder_cached(struct name_finder *n, const struct name_file *f,
 			uint64_t address, struct arena *arena,
 			struct bytes *out);
 
 /*
- * Find the names of frames of a file, and remember them. Element u->places.v[i]
- * of `out` becomes the answer (symbols/names/name_answer.h) for frame i; it
- * stays empty if there is none. ERR_TIMEOUT: there was no time to read the
- * file; ERR_CORRUPT: the helper failed. In these cases, some names may have
- * been found; the others are not remembered as missing. A file that took the
- * whole time, or ended the helper, is not read again for some seconds:
- * ERR_AGAIN.
+ * Find the names of the frames `u` of the file `f`, and remember them in the
+ * cache. Element u->places.v[i] of `out` becomes the answer
+ * (symbols/names/name_answer.h) for frame i; the element stays empty if the
+ * frame has no name. ERR_TIMEOUT: no time was left to read the file, or reading
+ * it took too long; ERR_CORRUPT: the helper ended; ERR_AGAIN: the helper failed
+ * with the file some seconds ago, so the file was not read; other errors as
+ * file_helper_call(). After an error, some names may have been found, and it is
+ * not remembered which frames have no name. A file with which the helper failed
+ * is not read again for 10 s.
  */
 NODISCARD int name_finder_find(struct name_finder *n, const struct name_file *f,
 			       const struct unnamed_frames *u,
@@ -117,8 +136,9 @@ NODISCARD int name_finder_find(struct name_finder *n, const struct name_file *f,
 			       struct err *err);
 
 /*
- * Find the names of frames in the perf map of a descriptor, which is taken over.
- * They are not remembered, because the map grows. Errors as name_finder_find().
+ * Find the names of the frames `u` in the perf map of `fd` (perf_map.h), which
+ * is taken over. The names are not remembered, because the map grows. Errors as
+ * name_finder_find(), but earlier failures do not count.
  */
 int name_finder_perf_map(struct name_finder *n, int fd,
 			 const struct unnamed_frames *u, struct arena *arena,

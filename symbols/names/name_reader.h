@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parses the requests for symbol names that the file helper receives.
+ * Name reader: parses the addresses of a question for names (name_answer.h), in
+ * the file helper.
  *
  * Threads: any.
  */
@@ -10,7 +11,10 @@
 #include "base/err.h"
 #include "symbols/names/name_answer.h"
 
-/* ERR_INVALID: the bytes are no question. */
+/*
+ * Check a question. ERR_INVALID: it is not a list of at most NAME_QUESTION_MAX
+ * addresses.
+ */
 NODISCARD int name_question_check(struct bytes question, struct err *err);
 
 /* Return the number of addresses. */

@@ -13,10 +13,11 @@
 struct name_sources {
 	struct file_state state;
 	struct elf_file *file;
-	size_t questions; /* how often they were taken, see kept_age() */
+	size_t questions; /* how often the sources were taken; see kept_age() */
 	/*
-	 * Whether reading has failed in a way that may be the disk's fault, so
-	 * that it is tried again with the next question.
+	 * Whether reading a source has failed in a way that may be the disk's
+	 * fault. Then the sources are not kept, and the next question reads the
+	 * file again.
 	 */
 	bool failed;
 	bool dwarf_was_read;
@@ -48,7 +49,7 @@ static void name_sources_free(struct name_sources *s)
 	mem_free(s);
 }
 
-/* Take the sources at a place out of the list. */
+/* Take the sources at index `i` out of the list. */
 static struct name_sources *kept_remove(size_t i)
 {
 	struct name_sources *s = kept.v[i];
@@ -67,7 +68,7 @@ static struct name_sources *kept_find(const struct file_state *state)
 	return NULL;
 }
 
-/* Bytes of memory that this process has allocated. */
+/* Return how many bytes of memory this process has allocated. */
 static size_t memory_used(void)
 {
 	struct mallinfo2 m = mallinfo2();
@@ -101,10 +102,11 @@ int name_sources_take(int fd, struct name_sources **out, struct err *err)
 }
 
 /*
- * Free the sources that are the least likely to be asked for again: those that
- * were asked for least often, of these the oldest. A compiler's output that is
- * run once must not drive out the C library. The newest sources of all go last,
- * because questions about one file often follow each other.
+ * Evict the sources of the file that is the least likely to be asked about
+ * again: the one that was asked about least often and, of several such files,
+ * the least recently used one. A compiler's output that is run once must not
+ * drive out the C library. The most recently used sources of all are evicted
+ * last, because questions about one file often follow each other.
  */
 static void kept_free_one(void)
 {
@@ -163,7 +165,7 @@ struct elf_file *name_sources_file(struct name_sources *s)
 	return s->file;
 }
 
-/* Note the result of reading a source. True: it is there. */
+/* Note `rc`, the result of reading a source. True: the source has been read. */
 static bool name_sources_note(struct name_sources *s, int rc)
 {
 	/*

@@ -19,9 +19,12 @@
 #include "symbols/file/symbol_table.h"
 
 enum {
-	/* Number of files whose sources are kept. */
+	/* Largest number of files whose sources are kept. */
 	NAME_SOURCES_KEPT_MAX = 32,
-	/* Largest memory of the sources that are kept, in bytes. */
+	/*
+	 * If the process has allocated more memory than this, in bytes, kept
+	 * sources are freed.
+	 */
 	NAME_SOURCES_MEMORY_MAX = 64 << 20,
 	/*
 	 * After this many questions, the counts of earlier questions are
@@ -50,8 +53,9 @@ void name_sources_drop(void);
 struct elf_file *name_sources_file(struct name_sources *s);
 
 /*
- * Return a source, which is read when it is first needed. NULL: there is none,
- * or it is damaged. A file without symbols has an empty table.
+ * Return a source, which is read when it is first needed. NULL: the file does
+ * not have this source, or the source is damaged or too large.
+ * name_sources_symbols() never returns NULL, but an empty table.
  */
 struct dwarf_names *name_sources_dwarf(struct name_sources *s);
 const struct pclntab *name_sources_go(struct name_sources *s);

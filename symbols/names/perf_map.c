@@ -8,12 +8,17 @@
 #include "symbols/names/name_reader.h"
 
 enum {
-	/* How much of the file is read at once; longer lines are left out. */
+	/*
+	 * How many bytes of the file are read at once; of a longer line, the
+	 * beginning is dropped.
+	 */
 	PERF_MAP_PIECE = 256 << 10,
 	/*
-	 * Largest number of times that a line gives its name to an address. A
-	 * real map gives each address a few names, when code is compiled again;
-	 * a hostile one has millions of lines that each name all addresses.
+	 * Largest number of names that the lines together give to addresses;
+	 * after them, the rest of the file is not read. A real map gives an
+	 * address a few names, one after the other, when code is compiled
+	 * again; a hostile map could have millions of lines that each name all
+	 * addresses.
 	 */
 	PERF_MAP_NAMES_MAX = 1 << 20,
 };
@@ -21,14 +26,14 @@ enum {
 /* An address that was asked for. */
 struct wanted_address {
 	uint64_t address;
-	size_t number; /* in the question */
+	size_t number; /* index in the question */
 	char *name;    /* owned; NULL: none was found */
 };
 
 /* The addresses, sorted. */
 struct wanted_addresses {
 	VEC(struct wanted_address) list;
-	uint32_t given; /* names given */
+	uint32_t given; /* number of names that were given so far */
 };
 
 static int wanted_order(const void *a, const void *b)
@@ -47,7 +52,7 @@ static int wanted_order_number(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Return the first wanted address that is not before `address`. */
+/* Return the index of the first wanted address that is not before `address`. */
 static size_t wanted_find(const struct wanted_addresses *w, uint64_t address)
 {
 	return vec_partition_point(&w->list, e, e->address < address);
@@ -95,34 +100,50 @@ static void perf_map_line(struct wanted_addresses *w, struct str line)
 	}
 }
 
-/* Pass on all whole lines of a piece. Returns the length of the rest. */
+/*
+ * Process all whole lines of `piece`, and move the rest to its beginning.
+ * Returns the length of the rest. *is_cut: the beginning of the first line was
+ * dropped, so the line is not used.
+ */
 static size_t perf_map_lines(struct wanted_addresses *w, char *piece,
-			     size_t len)
+			     size_t len, bool *is_cut)
 {
 	struct str rest = { .ptr = piece, .len = len };
 
-	while (rest.len && memchr(rest.ptr, '\n', rest.len))
-		perf_map_line(w, str_cut(rest, '\n', &rest));
+	while (rest.len && memchr(rest.ptr, '\n', rest.len)) {
+		struct str line = str_cut(rest, '\n', &rest);
+
+		if (!*is_cut)
+			perf_map_line(w, line);
+		*is_cut = false;
+	}
 	memmove(piece, rest.ptr, rest.len);
 	return rest.len;
 }
 
-/* Read the file. Its last line may not be finished yet: it is left out. */
+/*
+ * Read the file. A last line without a newline is left out, because it may not
+ * be finished yet.
+ */
 static int perf_map_scan(struct wanted_addresses *w, int fd, struct err *err)
 {
 	char *piece = mem_alloc(PERF_MAP_PIECE);
 	size_t have = 0;
 	size_t total = 0;
+	bool is_cut = false;
 	ssize_t n = 1;
 
 	while (total < PERF_MAP_MAX && n > 0 && w->given < PERF_MAP_NAMES_MAX) {
-		if (have == PERF_MAP_PIECE)
-			have = 0; /* the line is too long */
+		if (have == PERF_MAP_PIECE) {
+			/* The line is too long. */
+			is_cut = true;
+			have = 0;
+		}
 		n = read(fd, piece + have, PERF_MAP_PIECE - have);
 		if (n <= 0)
 			break;
 		total += (size_t)n;
-		have = perf_map_lines(w, piece, have + (size_t)n);
+		have = perf_map_lines(w, piece, have + (size_t)n, &is_cut);
 	}
 	mem_free(piece);
 	return n < 0 ? err_sys(err, "cannot read a perf map") : 0;

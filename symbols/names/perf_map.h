@@ -18,10 +18,11 @@ enum {
 };
 
 /*
- * Operation of a file helper: `argument` is a question (symbols/names/name_answer.h)
- * with addresses in the memory of the process. Lines that are malformed are
- * left out; of lines for one address, the last one counts. ERR_INVALID: the
- * question is malformed; ERR_IO: the file cannot be read.
+ * Operation of a file helper: look up addresses in the perf map of `fd`.
+ * `argument` is a question (symbols/names/name_answer.h) with addresses in the
+ * memory of the process. Lines that are malformed are left out; of several
+ * lines for the same address, the last one counts. ERR_INVALID: the question is
+ * malformed; ERR_IO: the file cannot be read.
  */
 NODISCARD int perf_map_read(int fd, struct bytes argument, struct buf *out,
 			    struct err *err);

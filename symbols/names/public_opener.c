@@ -8,7 +8,11 @@
 #include "base/mem.h"
 #include "symbols/names/regular_file.h"
 
-/* The only operation; the descriptor is not used. The argument is a path. */
+/*
+ * The only operation of the helper: open the file whose path is `argument`, and
+ * give its descriptor to the caller. `unused` is the descriptor that each
+ * request has to bring.
+ */
 static int public_opener_run(int unused, struct bytes argument,
 			     struct buf *out UNUSED, struct err *err)
 {

@@ -3,8 +3,8 @@
  * Public opener: opens files that everyone may read, at paths that strangers
  * have chosen, in a process that can be abandoned. To look up a path can take
  * for ever: a user can keep a directory locked while a FUSE server of his owes
- * an answer (docs/decisions.md, 201). If a thread of everprof itself waited for
- * that, it could not be ended.
+ * an answer (docs/decisions.md, 201). A thread of everprof that waited for such
+ * a path itself could not be ended.
  *
  * Ownership: as symbols/helper/file_helper.h; the caller closes descriptors.
  * Threads: one thread at a time.
@@ -23,17 +23,19 @@ enum {
 int public_opener_serve(void);
 
 /*
- * Return the user, for file_helper_set_user(), for whom helpers are counted
- * that wait for ever for the file at a path. It is a number that stands for the
- * folder of the path, and never root.
+ * Return the number to pass to file_helper_set_user() as the user when the file
+ * at `path` is read. Nobody knows who chose the path, so the number is a hash
+ * of the folder: helpers that wait for ever are counted for the folder. It is
+ * never 0, the number of root.
  */
 uint32_t public_opener_share(const char *path);
 
 /*
- * Open a path as regular_file_open_public() does, by a helper that calls
- * public_opener_serve(). Returns -1 also if it takes too long. Helpers that
- * wait for ever are counted for the folder of the path. If a folder has too
- * many, no more of its files are opened, but those of other folders are.
+ * Open the file at `path` as regular_file_open_public() does, in the helper
+ * `h`, whose program calls public_opener_serve(). Returns -1 also if opening
+ * takes longer than PUBLIC_OPENER_TIMEOUT_MS, and if too many helpers wait for
+ * ever for files of the same folder, or of all folders together
+ * (file_helper_set_user()).
  */
 int public_opener_open(struct file_helper *h, const char *path);
 

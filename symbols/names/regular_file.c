@@ -15,9 +15,9 @@
 #include "base/defs.h"
 
 /*
- * Whether a file system is virtual: the kernel generates the content of its
- * files when they are read. To read some of them has an effect, as with
- * /proc/kmsg.
+ * Whether the file system of the file `fd` is virtual, or cannot be determined.
+ * In a virtual file system, the kernel generates the content of files when they
+ * are read. To read some of these files has an effect, as with /proc/kmsg.
  */
 static bool file_system_is_virtual(int fd)
 {
@@ -61,7 +61,8 @@ int regular_file_open(const char *path)
 }
 
 /*
- * Whether others have a right, or everprof's own user (not root) owns the file.
+ * Whether a file is public: everyone has the right `others` (S_IROTH or
+ * S_IXOTH), or the user who runs everprof, and is not root, owns the file.
  */
 static bool regular_file_is_public(const struct stat *st, mode_t others)
 {
@@ -71,8 +72,9 @@ static bool regular_file_is_public(const struct stat *st, mode_t others)
 }
 
 /*
- * Whether everyone may search the directories of a path, which has no symbolic
- * links, and the path still leads to the file `wanted`.
+ * Whether `path`, which must not contain symbolic links, still leads to the
+ * file `wanted`, and only through directories that are public
+ * (regular_file_is_public()). `path` is overwritten.
  */
 static bool regular_file_is_reachable(char *path, const struct stat *wanted)
 {

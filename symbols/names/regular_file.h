@@ -22,19 +22,25 @@ int regular_file_reopen(int place);
 
 /*
  * Whether the file that `place`, a descriptor of O_PATH, refers to has an
- * access control list, or this cannot be determined. A list may deny what the
- * mode allows: the group's bits of the mode are the mask of the list.
+ * access control list. Also true if this cannot be determined. A list may deny
+ * what the mode seems to allow: with a list, the group's bits of the mode are
+ * the mask of the list, and not the rights of the group.
  */
 bool regular_file_has_list(int place);
 
-/* Open a path as regular_file_reopen() does. Links are followed. */
+/*
+ * Open the file at `path` as regular_file_reopen() does. Symbolic links are
+ * followed.
+ */
 int regular_file_open(const char *path);
 
 /*
- * Open a path as regular_file_open() does, but only if everyone may read the
- * file. This is for files whose content is shown to others. Its real path must
- * lead through directories that everyone may search. Files and directories of
- * the user that runs everprof, unless that is root, count as well.
+ * Open the file at `path` as regular_file_open() does, but only if everyone may
+ * read the file. This is for files whose content is shown to others. The file
+ * must have no access control list, and its path, without symbolic links, must
+ * lead through directories that everyone may search. Files and directories that
+ * belong to the user who runs everprof count as public, too, unless this user
+ * is root.
  */
 int regular_file_open_public(const char *path);
 

@@ -12,26 +12,32 @@
 #include "symbols/names/regular_file.h"
 
 enum {
-	/* The cache has at most twice this size, in bytes. */
+	/*
+	 * Largest size of each half of the cache of names (name_cache.h), in
+	 * bytes.
+	 */
 	SYMBOLIZER_CACHE_MAX = 8 << 20,
 	/* Largest time that the helper may take for one file and its debug file. */
 	SYMBOLIZER_TIMEOUT_MS = 10000,
 };
 
 /*
- * Names are forgotten after 5 minutes, because debug files may be installed
- * meanwhile.
+ * The cache is emptied every 5 minutes, because debug files may have been
+ * installed meanwhile.
  */
 #define SYMBOLIZER_FORGET_NS (300 * INT64_C(1000000000))
 
 struct symbolizer {
-	/* Opens files that everyone may read; NULL: all files are read. */
+	/*
+	 * Opens files that everyone may read; NULL: this process opens all
+	 * files itself.
+	 */
 	struct file_helper *opener;
 	struct mutex mu;
 	pthread_cond_t idle; /* signalled when busy becomes false */
-	bool busy;           /* guarded by mu: a thread uses the rest */
+	bool busy;           /* guarded by mu: a thread uses the finder */
 	struct name_finder finder;
-	int64_t began_ns; /* when the cache was empty */
+	int64_t began_ns; /* when the cache was last emptied */
 };
 
 struct symbolizer *symbolizer_new(char *const *helper_argv,
@@ -75,7 +81,10 @@ int symbolizer_help(void)
 	return file_helper_serve(0, name_operations, NAME_OPERATIONS);
 }
 
-/* Wait until no other thread uses the finder. False: the deadline passed. */
+/*
+ * Wait until no other thread uses the finder, and reserve it for this one.
+ * False: the deadline passed before.
+ */
 static bool symbolizer_begin(struct symbolizer *s, int64_t deadline_ns)
 {
 	struct timespec at = clock_mono_at(deadline_ns);
@@ -98,7 +107,7 @@ static void symbolizer_end(struct symbolizer *s)
 	mutex_unlock(&s->mu);
 }
 
-/* Forget old names. */
+/* Empty the cache if this was not done for 5 minutes. */
 static void symbolizer_refresh(struct symbolizer *s)
 {
 	int64_t now = clock_mono_ns();
@@ -109,7 +118,7 @@ static void symbolizer_refresh(struct symbolizer *s)
 	s->began_ns = now;
 }
 
-/* Decode the digits of a build ID. False: they are not one. */
+/* Decode the digits of a build ID. False: `digits` is not a build ID. */
 static bool build_id_decode(struct str digits, struct elf_build_id *out)
 {
 	*out = (struct elf_build_id){ .len = digits.len / 2 };
@@ -126,7 +135,10 @@ static bool build_id_decode(struct str digits, struct elf_build_id *out)
 	return true;
 }
 
-/* A mapped file, and the helper that opens it; NULL: this process opens it. */
+/*
+ * A mapped file, and the helper that opens it; `opener` NULL: this process
+ * opens the file.
+ */
 struct symbol_file {
 	const char *path;
 	struct file_helper *opener;
@@ -149,8 +161,9 @@ static int symbol_file_open(const void *file, const char *path)
 }
 
 /*
- * Whether an address is in the mapping that a profile gives for it. Code that
- * the program generated while it ran may be outside.
+ * Whether `address` is in the mapping that a profile gives for it; a mapping
+ * with the limit 0 has all addresses. Code that the program generated while it
+ * ran may be outside of the mapping.
  */
 static bool mapping_has(const struct name_mapping *m, uint64_t address)
 {
@@ -168,7 +181,8 @@ static int symbolizer_ask(struct symbolizer *s, const struct name_file *f,
 	int rc;
 
 	/*
-	 * Helpers that wait for files of a folder are counted for that folder.
+	 * A helper that waits for this file is counted for the folder of the
+	 * file.
 	 */
 	file_helper_set_user(s->finder.helper, public_opener_share(f->path));
 	rc = name_finder_find(&s->finder, f, u, arena, out, err);
@@ -194,7 +208,8 @@ static int symbolizer_run(struct symbolizer *s, const struct symbol_query *q,
 
 	/*
 	 * The key has the path, too: a file at another path with the same build
-	 * ID may belong to another user, who must not decide our names.
+	 * ID may belong to another user, who must not choose the names for this
+	 * path.
 	 */
 	parts[0] = f.build_id;
 	parts[1] = bytes_of(q->path);

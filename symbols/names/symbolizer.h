@@ -4,7 +4,7 @@
  * of this machine. A file is used only if it has the build ID that the profile
  * says. Names that were found are kept for some minutes, for all queries.
  *
- * Ownership: a symbolizer owns its cache and its file helper.
+ * Ownership: a symbolizer owns its cache and its helpers.
  * Threads: any; one thread at a time reads files, others wait for it.
  * Locks: no lock is held while files are read.
  */
@@ -22,12 +22,15 @@ struct symbolizer;
  * NULL, that calls symbolizer_help(); `debug_dir` is the directory with debug
  * files by build ID, NULL or empty: none. All must outlive the symbolizer.
  *
- * A mapped file is named by a profile, which anyone may have sent.
- * `opener_argv` is NULL or a program that calls symbolizer_help_open(). This
- * program opens the mapped files, because the path of a stranger may wait for
- * ever. It opens only files that everyone may read, because their names are
- * shown to others than the user of this process. Files that are found in
- * `debug_dir` by build ID are always read.
+ * The path of a mapped file comes from a profile, which anyone may have sent.
+ * `opener_argv` is a program and its arguments, ending with NULL, that calls
+ * symbolizer_help_open(). This program opens the mapped files, because to open
+ * a path that a stranger has chosen can take for ever (public_opener.h). It
+ * opens only files that everyone may read, because the names in them are shown
+ * to others than the user of this process. If `opener_argv` is NULL, this
+ * process opens all mapped files that it may read. A file that is found in
+ * `debug_dir` by its build ID is opened by this process in both cases, even if
+ * not everyone may read it.
  */
 struct symbolizer *symbolizer_new(char *const *helper_argv,
 				  char *const *opener_argv,
@@ -51,16 +54,16 @@ struct symbol_query {
 	size_t count;
 	/* When the answer is needed, in ns of clock_mono_ns(). */
 	int64_t deadline_ns;
-	size_t answer_max; /* largest size of the names in bytes */
+	size_t answer_max; /* largest size of a helper's answer in bytes */
 };
 
 /*
  * Find names. Element i of `out`, which the caller has zeroed, becomes the
- * answer (symbols/names/name_answer.h) for address i, in the arena; it stays
- * empty if the address has no name, or if no file with the build ID is here.
- * ERR_TIMEOUT: the deadline passed, or a file took too long; ERR_CORRUPT: the
- * file helper failed; ERR_AGAIN: it failed some seconds ago. In these cases,
- * some names may have been found.
+ * answer (symbols/names/name_answer.h) for address i, in the arena. The element
+ * stays empty if the address is outside of the mapping or has no name, if
+ * q->build_id is not a build ID, or if no file with this build ID is here.
+ * ERR_TIMEOUT: the deadline passed, or a file took too long; other errors as
+ * name_finder_find(). After an error, some names may have been found.
  */
 NODISCARD int symbolizer_find(struct symbolizer *s,
 			      const struct symbol_query *q, struct arena *arena,

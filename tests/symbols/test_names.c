@@ -369,6 +369,10 @@ Test(names, hostile_perf_maps_are_bounded)
 
 	for (int i = 0; i < 1 << 20; i++)
 		buf_byte(&text, 'a');
+	/* The end of a line that is too long is no line. */
+	buf_str(&text, "\n");
+	for (int i = 0; i < 30000; i++)
+		buf_str(&text, "0000001 1 ");
 	buf_str(&text, "\nffffffffffffffff ffffffffffffffff all\n5 1 five\n");
 	b = perf_map_of(buf_cstr(&text), addresses);
 	d = dec_init(buf_bytes(&b));
