@@ -14,7 +14,8 @@
  */
 NORETURN static void out_of_memory(size_t size)
 {
-	fprintf(stderr, "everprof: out of memory (%zu bytes)\n", size);
+	fprintf(stderr, "everprof: out of memory: cannot allocate %zu bytes\n",
+		size);
 	abort();
 }
 

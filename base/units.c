@@ -332,7 +332,7 @@ int time_parse(struct str s, int64_t now_ms, int64_t *ms, struct err *err)
 		return 0;
 	return err_set(
 		err, ERR_INVALID,
-		"invalid time \"%.*s\": use a Unix time, an RFC 3339 time, 2026-11-22 10:51, or now-1h",
+		"invalid time \"%.*s\": use a Unix time in milliseconds (in seconds for start and end), an RFC 3339 time, 2026-11-22 10:51, or now-1h",
 		STR_ARG(s));
 }
 

@@ -162,7 +162,7 @@ int bench_ebpf(int argc, char **argv)
 	if (b.hz < 1 || b.hz > COLLECTOR_HZ_MAX || b.frames > 10000 ||
 	    !b.duration_ms) {
 		err_set(&err, ERR_INVALID,
-			"--frequency: 1 to %d; --frames: at most 10000; --duration: more than 0",
+			"--frequency must be between 1 and %d, --frames at most 10000, and --duration above 0",
 			COLLECTOR_HZ_MAX);
 		cmd_fail(&err);
 		return 2;

@@ -264,7 +264,7 @@ static int bench_series_measure(struct series_bench *b, const char *path,
 	printf("append   %" PRId64 " profiles of %" PRId64 " series, %" PRIu64
 	       " refused\n",
 	       b->profiles, b->series, b->refused);
-	printf("memory   RssAnon %.1f MB at its peak (%.1f at the start); %" PRIu64
+	printf("memory   RssAnon %.1f MiB at its peak (%.1f at the start); %" PRIu64
 	       " series in head blocks at most\n",
 	       (double)b->peak_kb / 1024, (double)b->start_kb / 1024,
 	       b->peak_series);
@@ -277,7 +277,7 @@ static int bench_series_measure(struct series_bench *b, const char *path,
 	rc = bench_series_open_db(b, path, err);
 	if (rc)
 		return rc;
-	printf("open     %.0f ms; RssAnon %.1f MB\n",
+	printf("open     %.0f ms; RssAnon %.1f MiB\n",
 	       (double)(clock_mono_ns() - began) / 1e6,
 	       (double)memory_kb("RssAnon:") / 1024);
 	rc = tsdb_maintain(b->db, true, err);

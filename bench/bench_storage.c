@@ -178,7 +178,7 @@ static void end_sampling(struct bench *b, const char *what, int64_t before_kb)
 {
 	atomic_store(&b->sampling, false);
 	pthread_join(b->sampler, NULL);
-	printf("%-8s RssAnon %+.1f MB at its peak over the loaded folder; VmHWM %.1f MB\n",
+	printf("%-8s RssAnon %+.1f MiB at its peak over the loaded folder; VmHWM %.1f MiB\n",
 	       what, (double)(atomic_load(&b->peak_kb) - before_kb) / 1024,
 	       (double)memory_kb("VmHWM:") / 1024);
 }
@@ -342,7 +342,7 @@ int bench_storage(int argc, char **argv)
 		return cmd_fail(&err);
 	if (b.instances < 1 || b.repeat < 1 || b.step_ms < 1) {
 		err_set(&err, ERR_INVALID,
-			"--series, --repeat and --interval must be at least 1");
+			"--series and --repeat must be at least 1, and --interval at least 1ms");
 		return cmd_fail(&err);
 	}
 	if (!b.count) {

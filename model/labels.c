@@ -52,7 +52,7 @@ static int labels_check(struct bytes encoded, struct err *err)
 	if (d.bad || dec_left(&d) || !count)
 		return err_set(
 			err, ERR_CORRUPT,
-			"the label set is damaged: it is truncated, or other bytes follow it");
+			"the label set is damaged: its length, or the number of its labels, is wrong");
 	return 0;
 }
 

@@ -483,9 +483,13 @@ static int gate_one(struct gate *g)
 int gate_run(struct gate *g)
 {
 	if (g->in.len > REGEX_BYTES_MAX)
-		return gate_refuse(g, "the expression is longer than 16 KiB");
+		return err_set(
+			g->err, ERR_INVALID,
+			"invalid regular expression: it is longer than %d KiB",
+			REGEX_BYTES_MAX / 1024);
 	if (!str_is_utf8(g->in))
-		return gate_refuse(g, "the expression is not UTF-8");
+		return err_set(g->err, ERR_INVALID,
+			       "invalid regular expression: it is not UTF-8");
 	g->repeats = 1;
 	*vec_add(&g->groups) = 1;
 	while (g->at < g->in.len) {

@@ -260,7 +260,8 @@ static int selector_add(struct parser *p, enum matcher_op op, struct str name,
 	struct err why;
 
 	if (p->out.count == SELECTOR_MATCHERS_MAX)
-		return fail_at(p, p->at, "more than %d matchers",
+		return fail_at(p, p->at,
+			       "the selector has more than %d matchers",
 			       SELECTOR_MATCHERS_MAX);
 	*m = (struct matcher){ .op = op, .name = name, .value = value };
 	if ((op == MATCH_RE || op == MATCH_NRE) &&
@@ -386,8 +387,9 @@ static int selector_check(struct parser *p)
 		if (!matcher_matches(&p->out.matchers[i], empty))
 			return 0;
 	}
-	return fail_at(p, 0,
-		       "at least one matcher must not match the empty value");
+	return fail_at(
+		p, 0,
+		"at least one matcher must not match the empty value; add one, such as job=~\".+\"");
 }
 
 /* Parse [TYPE][{MATCHERS}] and requires that nothing follows. */

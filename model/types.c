@@ -45,7 +45,7 @@ int typeset_decode(struct bytes encoded, struct typeset *out, struct err *err)
 	if (d.bad || dec_left(&d))
 		return err_set(
 			err, ERR_CORRUPT,
-			"the type set is damaged: it is truncated, or other bytes follow it");
+			"the list of sample types is damaged: its length, or the number of types, is wrong");
 	return 0;
 }
 

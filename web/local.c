@@ -90,13 +90,18 @@ static int local_handle(struct web *w, const struct route *route,
 	a.work = (struct query_work){
 		.memory = &w->memory,
 		.output = &a.body,
+		.timeout_name = "--timeout",
 		.deadline_ns = clock_mono_ns() + w->o.query_timeout_ms * 1000000
 	};
 	route->handle(w, r, &a);
+	if (a.body.over)
+		rc = err_set(err, ERR_LIMIT,
+			     "the response is larger than %zu bytes",
+			     buf_limit(&a.body));
 	out->status = a.status;
 	for (size_t i = 0; i < a.header_count; i++)
 		local_take_header(a.headers[i].name, a.headers[i].value, out);
-	if (a.stream.next)
+	if (!rc && a.stream.next)
 		rc = local_drain(&a.stream, from, &out->body, err);
 	if (a.stream.free)
 		a.stream.free(a.stream.ctx);
@@ -104,10 +109,10 @@ static int local_handle(struct web *w, const struct route *route,
 	 * The body of an answer that is not a stream: a report, which goes to
 	 * the sink, or an error, which does not.
 	 */
-	if (a.body.len && from->sink && a.status == 200) {
+	if (!rc && a.body.len && from->sink && a.status == 200) {
 		if (!from->sink(from->sink_ctx, buf_bytes(&a.body)))
 			rc = err_set(err, ERR_CLOSED, "the output was closed");
-	} else if (a.body.len) {
+	} else if (!rc && a.body.len) {
 		buf_add(&out->body, a.body.ptr, a.body.len);
 	}
 	query_release(&a.work);

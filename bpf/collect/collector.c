@@ -304,7 +304,7 @@ static void collector_warn_of_room(struct collector *c)
 		"eBPF: there is no room for the unwind tables of all programs that are sampled; stacks through some of them end early");
 	collector_warn(
 		c, &c->warned_of_files, c->stats.files_refused,
-		"eBPF: processes have mapped more files than are known at once, or those of one user more than a quarter of it; frames in the others have no file and no name");
+		"eBPF: there is no room for all files that processes have mapped (one user may have a quarter of the room, and an eighth is kept for root); frames in the other files have no file and no name");
 }
 
 /*

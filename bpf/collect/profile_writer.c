@@ -72,7 +72,8 @@ static bool writer_hand_over(struct profile_writer *w, struct labels *labels,
 	int rc = ERR_AGAIN;
 
 	if (profile->over)
-		rc = err_set(&err, ERR_TOOBIG, "it is larger than %d bytes",
+		rc = err_set(&err, ERR_TOOBIG,
+			     "the profile is larger than %d bytes",
 			     WRITER_PROFILE_MAX);
 	while (rc == ERR_AGAIN && !w->gave_up) {
 		rc = w->o.sink(w->o.ctx, labels, ms, buf_bytes(profile), &err);

@@ -99,7 +99,7 @@ static int sampler_check_kernel(struct err *err)
 	if (!rc && access("/sys/kernel/btf/vmlinux", R_OK))
 		rc = err_set(
 			err, ERR_UNSUPPORTED,
-			"the kernel has no type information (/sys/kernel/btf/vmlinux); sampling needs CONFIG_DEBUG_INFO_BTF");
+			"cannot read the type information of the kernel, /sys/kernel/btf/vmlinux; sampling needs a kernel with CONFIG_DEBUG_INFO_BTF, and a mounted /sys");
 	return rc;
 }
 
@@ -407,7 +407,11 @@ int sampler_measure(struct sampler *s, struct err *err)
 {
 	if (s->stats < 0)
 		s->stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
-	return s->stats < 0 ? sampler_error(err, s->stats, "measure") : 0;
+	return s->stats < 0 ?
+		       sampler_error(
+			       err, s->stats,
+			       "cannot measure the run time of the BPF program") :
+		       0;
 }
 
 /*

@@ -93,10 +93,10 @@ int container_set_add(struct container_set *s, struct str id,
 			 sizeof(*labels);
 	if (s->list.count == CONTAINERS_MAX ||
 	    s->bytes + bytes > CONTAINERS_BYTES_MAX)
-		return err_set(err, ERR_LIMIT,
-			       "more than %d containers, or than %d MB of "
-			       "their labels",
-			       CONTAINERS_MAX, CONTAINERS_BYTES_MAX >> 20);
+		return err_set(
+			err, ERR_LIMIT,
+			"there are more than %d containers, or their labels have more than %d MB; the others get no labels",
+			CONTAINERS_MAX, CONTAINERS_BYTES_MAX >> 20);
 	s->bytes += bytes;
 	c.id = arena_str(&s->arena, id);
 	c.labels = labels_copy(s, labels, count, &c.hash);

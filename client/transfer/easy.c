@@ -110,11 +110,11 @@ const char *easy_hint(const struct transfer *t, int result, const char *why)
 	if (result == CURLE_SSL_CACERT_BADFILE)
 		return " (check ca_file or ca of tls_config)";
 	if (result == CURLE_SSL_CERTPROBLEM)
-		return " (check cert_file and key_file of tls_config)";
+		return " (check cert_file or cert, and key_file or key, of tls_config)";
 	if (result == CURLE_PEER_FAILED_VERIFICATION &&
 	    (strstr(why, "issuer") || strstr(why, "self-signed") ||
 	     strstr(why, "self signed")))
-		return own ? " (ca_file of tls_config does not contain the CA of the certificate)" :
+		return own ? " (ca_file or ca of tls_config does not contain the CA of the certificate)" :
 			     " (set ca_file in tls_config to trust a private CA)";
 	if (strstr(why, "wrong version number"))
 		return " (the server does not use TLS on this port)";

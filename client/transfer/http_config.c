@@ -85,19 +85,24 @@ static int http_config_load_file(struct http_loaded *l, const char *what,
 int http_loaded_line(struct http_loaded *l, const char *what, struct err *err)
 {
 	int rc = http_config_load_file(l, what, err);
+	size_t len = strlen(what);
 	struct str line;
 
 	if (rc || !l->text)
 		return rc;
+	/* The text itself is configured by the key without "_file". */
+	if (!l->file && str_ends(str_of(what), "_file"))
+		len -= strlen("_file");
 	line = str_trim((struct str){ l->text, l->len });
 	for (size_t i = 0; i < line.len; i++) {
 		unsigned char c = (unsigned char)line.ptr[i];
 
 		if ((c < ' ' && c != '\t') || c == 0x7f)
-			return err_set(err, ERR_INVALID,
-				       "%s%s%s: expected a single line of text",
-				       what, l->file ? ": " : "",
-				       l->file ? l->file : "");
+			return err_set(
+				err, ERR_INVALID,
+				"%.*s%s%s: expected a single line of text",
+				(int)len, what, l->file ? ": " : "",
+				l->file ? l->file : "");
 	}
 	memmove(l->text, line.ptr, line.len);
 	l->text[line.len] = 0;

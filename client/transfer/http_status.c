@@ -57,7 +57,7 @@ int http_status_check(const struct http_response *r, struct err *err)
 	if (r->status / 100 == 3 && *r->location)
 		return err_set(
 			err, ERR_INVALID,
-			"server returned HTTP status %ld %s: redirect to %s is not followed",
+			"server returned HTTP status %ld %s: the redirect to %s is not followed; if this URL is right, configure it",
 			r->status, http_status_text(r->status), r->location);
 	return err_set(err, ERR_INVALID,
 		       "server returned HTTP status %ld %s%s%s", r->status,

@@ -46,7 +46,8 @@ int query_ask(struct query *q, json_t **root, json_t **data, struct err *err)
 		*root = json_loadb((char *)r.body.ptr, r.body.len,
 				   JSON_ALLOW_NUL, NULL);
 	if (!rc && !*root)
-		rc = err_set(err, ERR_INVALID, "the response is not JSON");
+		rc = err_set(err, ERR_INVALID,
+			     "the response to the query is not JSON");
 	buf_fini(&r.body);
 	if (rc)
 		return rc;

@@ -54,7 +54,7 @@ static int refuse_file(const char *path, struct bytes body, int rc,
 		err, rc, "%s: %s: %s", path, why.msg,
 		is_folded(str_from(body)) ?
 			"these look like folded stacks, which everprof writes, but does not read" :
-			"files that pprof reads are expected");
+			"expected a profile in a format that pprof reads");
 }
 
 /*

@@ -92,9 +92,10 @@ static int compare_read_files(struct compare_command *c, int argc, char **argv,
 		return rc;
 	c->root = json_loadb((char *)out.ptr, out.len, JSON_ALLOW_NUL, NULL);
 	c->data = c->root;
-	return c->root ? 0 :
-			 err_set(err, ERR_INVALID,
-				 "the comparison cannot be read back");
+	return c->root ?
+		       0 :
+		       err_set(err, ERR_INVALID,
+			       "the result of the comparison is not valid JSON, which is a mistake in everprof");
 }
 
 /* report_flags_each() callback. */

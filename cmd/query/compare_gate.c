@@ -21,6 +21,13 @@ static int compare_gate_refuse(const char *text, const char *what,
 		text, what);
 }
 
+/* Refuse a well-formed rule that does not fit the comparison. */
+static int compare_gate_unfit(const char *text, const char *why,
+			      struct err *err)
+{
+	return err_set(err, ERR_INVALID, "--fail-on=\"%s\": %s", text, why);
+}
+
 int gate_parse(const char *text, struct gate_rule *out, struct err *err)
 {
 	static const char *const names[] = { "cum", "flat", "total" };
@@ -40,22 +47,23 @@ int gate_parse(const char *text, struct gate_rule *out, struct err *err)
 	}
 	if (!at || !known)
 		return compare_gate_refuse(
-			text, "it begins with cum>, flat> or total>", err);
+			text, "the rule must begin with cum>, flat> or total>",
+			err);
 	out->limit = strtod(at + 1, &end) / 100;
 	if (end == at + 1 || !isfinite(out->limit) || out->limit <= 0)
-		return compare_gate_refuse(text, "a number above 0 is missing",
-					   err);
+		return compare_gate_refuse(
+			text, "a number above 0 must follow the >", err);
 	out->points = !strncmp(end, "pp", 2);
 	if (!out->points && *end != '%')
 		return compare_gate_refuse(
-			text, "% or pp is missing behind the number", err);
+			text, "% or pp must follow the number", err);
 	end += out->points ? 2 : 1;
 	if (!*end)
 		return 0;
 	if (strncmp(end, " of ", 4) != 0 || !strcmp(out->what, "total"))
 		return compare_gate_refuse(
 			text,
-			"only \" of REGEX\" may follow, and not for total",
+			"only \" of REGEX\" may follow % or pp, and nothing in a rule for total",
 			err);
 	rc = regex_new_search(str_of(end + 4), &out->regex, err);
 	return rc ? err_wrap(err, rc, "--fail-on=\"%s\"", text) : 0;
@@ -167,12 +175,12 @@ static void note_rows(const struct gate_rule *r, json_t *data,
 static int gate_check(const struct gate_rule *r, json_t *data, struct err *err)
 {
 	if (json_is_true(json_object_get(data, "drift")))
-		return compare_gate_refuse(
+		return compare_gate_unfit(
 			r->text,
-			"values that are a state drift without a reason, so only files of several runs can be judged (--base-files)",
+			"values that are a state, such as memory in use, drift even if no program changes; compare files of several runs instead (--base-files)",
 			err);
 	if (!strcmp(r->what, "total") && !json_object_get(data, "total"))
-		return compare_gate_refuse(
+		return compare_gate_unfit(
 			r->text,
 			"the total of shares is always 100 %; add --by=rate",
 			err);
@@ -197,7 +205,7 @@ static const char *gate_doubt(json_t *data)
 	if (json_integer_value(json_object_get(data, "damaged")))
 		return "some profiles could not be read";
 	if (json_is_true(json_object_get(data, "bursty")))
-		return "the load changes more slowly than these ranges average: take longer ones";
+		return "the load changes so slowly that these time ranges do not average it out: take longer time ranges";
 	return NULL;
 }
 
@@ -244,14 +252,22 @@ int gate_judge(const struct gate_rule *r, json_t *data, enum gate_verdict *out,
 	if (rc)
 		return rc;
 	if (!f.matched)
-		return compare_gate_refuse(r->text,
-					   "no function has such a name", err);
+		return compare_gate_unfit(
+			r->text,
+			r->regex ?
+				"no function of the comparison matches the regex" :
+				"the comparison has no functions",
+			err);
 	if (f.changed) {
 		*out = GATE_CHANGE;
-		buf_printf(why, "changed: %s: %zu function%s, most ", r->text,
-			   f.changed, f.changed == 1 ? "" : "s");
+		buf_printf(why, "changed: %s: ", r->text);
+		if (strcmp(r->what, "total"))
+			buf_printf(
+				why,
+				"%zu function%s, the largest change is that of ",
+				f.changed, f.changed == 1 ? "" : "s");
 		gate_append_name(why, f.change);
-		buf_byte(why, ' ');
+		buf_str(why, strcmp(r->what, "total") ? ", " : " ");
 		if (f.change_base > 0)
 			buf_printf(why, "by %+.1f %%\n",
 				   100 * f.most / f.change_base);
@@ -269,7 +285,7 @@ int gate_judge(const struct gate_rule *r, json_t *data, enum gate_verdict *out,
 		if (f.few)
 			buf_printf(
 				why,
-				"; %zu functions have too few samples to be tested",
+				"; functions with too few samples to be tested: %zu",
 				f.few);
 		buf_byte(why, '\n');
 	}

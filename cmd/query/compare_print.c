@@ -176,7 +176,7 @@ static void print_head(json_t *data, struct buf *out)
 	else
 		buf_printf(
 			out,
-			"%lld profiles of %lld series in %lld blocks of %.4g s against %lld of %lld in %lld",
+			"%lld profiles of %lld series in %lld blocks of %.4g s against %lld profiles of %lld series in %lld blocks",
 			answer_count(data, "profiles", 1),
 			answer_count(data, "instances", 1),
 			answer_count(data, "buckets", 1),
@@ -198,14 +198,14 @@ static void print_doubts(json_t *data, struct buf *out)
 			       "The ranges are too short: nothing is called a change.\n");
 	if (is_on(data, "bursty"))
 		buf_str(out,
-			"The load changes more slowly than these ranges average: take longer ones.\n");
+			"The load changes so slowly that these time ranges do not average it out: take longer time ranges.\n");
 	if (is_on(data, "drift"))
 		buf_str(out,
-			"These values drift without a reason, so nothing is called a change.\n");
+			"These values are a state, such as memory in use, which drifts even if no program changes: nothing is called a change.\n");
 	if (is_on(data, "few_instances"))
 		buf_printf(
 			out,
-			"Few instances: the machines may differ, not the programs.\n");
+			"There are few instances, so the differences may be those of the machines, not of the programs.\n");
 }
 
 /* Append one sentence about what changed, if that can be known. */

@@ -87,19 +87,33 @@ int query_fetch_contradiction(const char *a, const char *b)
 	return 2;
 }
 
+/* Whether the command has the flag --base-time. */
+static bool has_base_time(const struct query_command *j)
+{
+	for (size_t i = 0; i < j->flag_count; i++) {
+		if (!strcmp(j->flags[i].name, "base-time"))
+			return true;
+	}
+	return false;
+}
+
 int query_fetch_check_base(const struct query_command *j, int selectors)
 {
 	bool ranged = *j->base_from || *j->base_to;
 
 	if (*j->time && (*j->from || *j->to))
 		return query_fetch_contradiction("--time", "--from and --to");
+	if (*j->time && ranged)
+		return query_fetch_contradiction("--time",
+						 "--base-from and --base-to");
 	if (*j->base_time && ranged)
 		return query_fetch_contradiction("--base-time",
 						 "--base-from and --base-to");
-	if (selectors > 1 || *j->base_time || (ranged && !*j->time))
+	if (selectors > 1 || *j->base_time || ranged)
 		return 0;
 	console_say(
-		"the base is missing: give --base-from and --base-to, --base-time, or a second selector (see --help)");
+		"the base is missing: give --base-from and --base-to%s, or a second selector (see --help)",
+		has_base_time(j) ? ", --base-time" : "");
 	return 2;
 }
 

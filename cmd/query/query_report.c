@@ -174,9 +174,11 @@ int cmd_query_profile(int argc, char **argv)
 		return code;
 	if (*j.time && (*j.from || *j.to))
 		return query_fetch_contradiction("--time", "--from and --to");
-	if (*j.to && !*j.from)
-		return query_fetch_contradiction(
-			"--to alone", "a single profile; give --from, too");
+	if (*j.to && !*j.from) {
+		console_say(
+			"--to needs --from: without --from, a single profile is fetched (see --help)");
+		return 2;
+	}
 	if (!*j.output &&
 	    (!strcmp(j.report, "proto") || !strcmp(j.report, "raw") ||
 	     !strcmp(j.report, "pgo"))) {

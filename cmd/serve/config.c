@@ -124,8 +124,9 @@ int config_parse(struct config *c, const char *path, struct bytes text,
 	config_decode(c);
 	if (!c->yaml.error_count)
 		return 0;
-	return err_set(err, ERR_INVALID, "%zu errors in %s",
-		       c->yaml.error_count, path);
+	return err_set(err, ERR_INVALID, "%zu error%s in %s",
+		       c->yaml.error_count, c->yaml.error_count == 1 ? "" : "s",
+		       path);
 }
 
 /*

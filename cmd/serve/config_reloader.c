@@ -153,8 +153,10 @@ static int reloader_log_summary(const struct config *c, int rc, struct err *err)
 		return rc;
 	if (c->yaml.error_count == 1)
 		return err_set(err, rc, "%.*s", STR_ARG(first));
-	return err_set(err, rc, "%.*s (and %zu more)", STR_ARG(first),
-		       c->yaml.error_count - 1);
+	return err_set(
+		err, rc,
+		"%.*s (and %zu more; everprof check config lists them all)",
+		STR_ARG(first), c->yaml.error_count - 1);
 }
 
 /* Load the file and apply it; the caller holds `mu`. */

@@ -51,9 +51,9 @@ size_t ebpf_rights_missing(uint64_t capabilities, const char *kallsyms,
 
 	if ((capabilities & others) != others)
 		out[n++] =
-			"programs of other users cannot be read, so their stacks lack callers and names: this needs the capabilities CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, or root";
+			"programs of other users cannot be read, so their stacks lack callers and names: give everprof the capabilities CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, or run it as root";
 	if (kallsyms && ebpf_rights_hide_kernel(kallsyms))
 		out[n++] =
-			"the kernel hides its symbols (/proc/kallsyms), so its functions have no names: this needs the capability CAP_SYSLOG and kernel.kptr_restrict below 2";
+			"the kernel hides its symbols (/proc/kallsyms), so its functions have no names: give everprof the capability CAP_SYSLOG, and set kernel.kptr_restrict to 0 or 1";
 	return n;
 }

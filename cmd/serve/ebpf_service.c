@@ -249,8 +249,10 @@ static void service_warn_of_rights(const struct ebpf_service *s)
 	size_t n = ebpf_rights_missing(ebpf_rights_read(), NULL, texts);
 
 	for (size_t i = 0; i < n; i++)
-		log_event(s->o.log, LOG_WARN, "the eBPF collector lacks rights",
-			  LOG_FIELDS(log_text("why", texts[i])));
+		log_event(
+			s->o.log, LOG_WARN,
+			"the eBPF collector lacks rights, so its profiles are incomplete",
+			LOG_FIELDS(log_text("why", texts[i])));
 }
 
 /*

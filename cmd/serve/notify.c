@@ -44,8 +44,7 @@ static void send_state(const char *state)
 
 void notify_ready(void)
 {
-	send_state("READY=1\n"
-		   "STATUS=scraping targets and serving queries");
+	send_state("READY=1\nSTATUS=scraping targets and answering requests");
 }
 
 void notify_reloading(void)

@@ -143,8 +143,9 @@ static int self_profile_run(void *ctx, int64_t seconds, struct buf *out,
 	p->busy = true;
 	mutex_unlock(&p->mu);
 	if (busy)
-		return err_set(err, ERR_LIMIT,
-			       "another profile is being taken; retry later");
+		return err_set(
+			err, ERR_LIMIT,
+			"another CPU profile of everprof is being taken; retry when it has ended");
 	s.gzip = gzip_new();
 	rc = self_profile_collect(p, seconds, &s, err);
 	gzip_free(s.gzip);

@@ -288,7 +288,7 @@ static void serve_announce(struct serve *s)
 	if (s->agent && !reloader_receiver_count(s->reloader))
 		log_event(
 			&s->log, LOG_WARN,
-			"no remote_write is configured, so profiles are only kept; add remote_write to the configuration file and send SIGHUP",
+			"no remote_write is configured, so profiles are stored here and sent nowhere; add remote_write to the configuration file and send SIGHUP",
 			LOG_FIELDS(log_text("file", s->f.config_file)));
 	if (exposure && !web_is_local(s->f.address))
 		log_event(&s->log, LOG_WARN, exposure,

@@ -68,12 +68,13 @@ int rights_drop(struct err *err)
 	for (size_t i = 0; i < ARRAY_SIZE(rights_kept); i++)
 		keep |= 1ULL << rights_kept[i];
 	if (syscall(SYS_capget, &header, has))
-		return err_sys(err, "read the capabilities");
+		return err_sys(err, "cannot read the capabilities of everprof");
 	/* No program that it starts gets more. Gaps are future capabilities. */
 	for (int i = 0; i < 64; i++) {
 		if (!(keep >> i & 1) && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) &&
 		    errno != EINVAL && errno != EPERM)
-			return err_sys(err, "drop a capability");
+			return err_sys(err,
+				       "cannot drop a capability of everprof");
 	}
 	for (int i = 0; i < 2; i++) {
 		has[i].effective &= (uint32_t)(keep >> (32 * i));
@@ -81,7 +82,7 @@ int rights_drop(struct err *err)
 		has[i].inheritable = 0;
 	}
 	if (syscall(SYS_capset, &header, has))
-		return err_sys(err, "drop capabilities");
+		return err_sys(err, "cannot drop capabilities of everprof");
 	return 0;
 }
 
@@ -92,7 +93,7 @@ void rights_warn(const struct log *log, const char *web_config)
 	if (!geteuid())
 		log_event(
 			log, LOG_WARN,
-			"everprof runs as root; only the eBPF collector needs that, or some capabilities (docs/ebpf.md); otherwise run it as a separate user",
+			"everprof runs as root, which only the eBPF collector needs, and which it does not need if it has some capabilities (docs/ebpf.md); run everprof as a user of its own",
 			NULL);
 	if (web_config && !stat(web_config, &st) &&
 	    st.st_mode & (S_IROTH | S_IWOTH))

@@ -180,9 +180,10 @@ static int find_type(const struct scrape_config *s, struct job_labels *job,
 		if (str_is(job->types[i].v[0].value, type))
 			return 0;
 	}
-	return err_set(err, ERR_NOTFOUND,
-		       "job %.*s does not scrape the profile type \"%s\"",
-		       STR_ARG(s->job_name), type);
+	return err_set(
+		err, ERR_NOTFOUND,
+		"job %.*s does not scrape the profile type \"%s\": choose another one with --type",
+		STR_ARG(s->job_name), type);
 }
 
 /*

@@ -196,9 +196,12 @@ static int dump_parse(struct dump *d, const char *selector, const char *from,
 {
 	int rc = dump_parse_time(from, &d->from, err);
 
-	if (!rc)
-		rc = dump_parse_time(to, &d->to, err);
-	if (!rc && *selector &&
+	if (rc)
+		return err_wrap(err, rc, "--from");
+	rc = dump_parse_time(to, &d->to, err);
+	if (rc)
+		return err_wrap(err, rc, "--to");
+	if (*selector &&
 	    (rc = selector_parse(str_of(selector), &d->selector, err)))
 		rc = err_wrap(err, rc, "--query");
 	if (!rc && *d->output)

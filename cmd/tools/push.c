@@ -123,7 +123,8 @@ static int push_settle(void *ctx, size_t count, size_t refused, const char *why,
 	p->refused += refused;
 	if (refused) {
 		hide_progress(p);
-		console_say("%zu profiles were refused: %s", refused, why);
+		console_say("the server refused %zu of the profiles: %s",
+			    refused, why);
 	}
 	p->state.count += count;
 	p->state.last = p->keys.v[count - 1];
@@ -350,7 +351,7 @@ static void push_report(const struct push *p)
 {
 	printf("%" PRIu64 " profiles sent, ", p->sent);
 	if (p->resume.step != INT64_MIN)
-		printf("the others were sent before by an earlier push, ");
+		printf("the others were sent by an earlier push, ");
 	printf("%" PRIu64 " refused\n", p->refused);
 	fflush(stdout);
 }

@@ -62,8 +62,10 @@ int push_state_load(const char *path, struct push_state *s, struct err *err)
 	if (rc == ERR_NOTFOUND) {
 		rc = 0;
 	} else if (!rc && !push_state_parse(buf_cstr(&text), &got)) {
-		rc = err_set(err, ERR_INVALID,
-			     "%s is not a file of --resume.file", path);
+		rc = err_set(
+			err, ERR_INVALID,
+			"%s was not written by everprof push: remove it, or give another --resume.file",
+			path);
 	} else if (!rc && got.id != s->id) {
 		rc = err_set(
 			err, ERR_INVALID,

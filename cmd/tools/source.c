@@ -208,10 +208,12 @@ static int walk_dir(const char *path, const struct source_visitor *v,
 		    unsigned depth, struct err *err)
 {
 	struct name_list l = { 0 };
-	int rc = depth > DEPTH_MAX ? err_set(err, ERR_LIMIT,
-					     "%s is below more than %d folders",
-					     path, DEPTH_MAX) :
-				     fs_list(NULL, path, &l, err);
+	int rc =
+		depth > DEPTH_MAX ?
+			err_set(err, ERR_LIMIT,
+				"the folder %s is more than %d folders deep in the source",
+				path, DEPTH_MAX) :
+			fs_list(NULL, path, &l, err);
 
 	if (rc)
 		return depth ? source_pass_over(v, err) : rc;

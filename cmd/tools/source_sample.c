@@ -37,7 +37,7 @@ static int labels_of_folder(struct labels_builder *b, struct str folder,
 	if (rc)
 		rc = err_set(
 			err, ERR_INVALID,
-			"the folder name is not a series selector (long names are truncated): give --labels");
+			"the name of the folder is not a complete selector (query export and tsdb dump cut long names): give the labels with --labels");
 	for (size_t i = 0; i < s.count && !rc; i++)
 		labels_set(b, s.matchers[i].name, s.matchers[i].value);
 	selector_fini(&s);
@@ -142,7 +142,7 @@ static int sample_unpack(struct sample_maker *m, const struct source_item *it,
 		if (out->ms <= 0)
 			rc = err_set(
 				err, ERR_INVALID,
-				"unknown time: name the file <unix ms>.pb.gz");
+				"neither the name of the file nor the profile has a time: name the file <unix ms>.pb.gz");
 	}
 	if (!rc)
 		unpacked_sample(m->unpacked, it->data, out);

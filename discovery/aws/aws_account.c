@@ -229,7 +229,7 @@ static int ask_container_agent(struct aws_account *a, struct rest_request *q,
 	else
 		return err_set(
 			err, ERR_INVALID,
-			"AWS_CONTAINER_CREDENTIALS_FULL_URI must have https, or the address of an agent on this machine");
+			"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI is not set, and AWS_CONTAINER_CREDENTIALS_FULL_URI is not set either, or is neither an https URL nor the address of an agent on this machine");
 	q->is_local = true;
 	rest_header_add(q, "Accept", str_of("application/json"));
 	if (file) {
@@ -416,7 +416,7 @@ static int take_role_name(struct aws_account *a, const struct http_response *r,
 	if (rc)
 		return err_wrap(
 			err, rc,
-			"there are no keys in the configuration, the environment and the AWS profile, and the instance has none");
+			"there are no keys in the configuration, the environment and the AWS profile, and the metadata service of the instance gives none");
 	a->role_name = mem_strndup(str_trim(str_cut(text, '\n', &text)));
 	return 0;
 }

@@ -250,9 +250,9 @@ static int take_profile(struct aws_plan *plan, const char *name, bool must,
 	int rc = aws_profile_read(&p, name, err);
 
 	if (!rc && !p.exists && must)
-		rc = err_set(err, ERR_NOTFOUND,
-			     "there is no such profile in ~/.aws/credentials "
-			     "and ~/.aws/config");
+		rc = err_set(
+			err, ERR_NOTFOUND,
+			"there is no such profile in the files ~/.aws/credentials (or AWS_SHARED_CREDENTIALS_FILE) and ~/.aws/config (or AWS_CONFIG_FILE)");
 	if (!rc)
 		rc = take_profile_source(plan, name, &p, depth, err);
 	if (!rc)

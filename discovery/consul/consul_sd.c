@@ -167,7 +167,7 @@ static void consul_report_crowded(struct provider *p)
 	struct err err;
 
 	err_set(&err, ERR_LIMIT,
-		"the catalog has more than %d services that are selected; the others have no targets",
+		"the configuration selects more than %d services of the catalog, and the others have no targets; set services, tags or a filter",
 		CONSUL_SERVICES_MAX);
 	provider_failed(p, s->shown, &err);
 }
@@ -415,8 +415,12 @@ static void ask_all(struct provider *p)
 	 * With `by_name`, the services that the configuration names are watched
 	 * without the catalog.
 	 */
+	if (by_name)
+		s->is_crowded = false;
 	for (size_t i = 0; by_name && i < c->services.count; i++)
 		watch_service(p, c->services.v[i]);
+	if (by_name && s->is_crowded)
+		consul_report_crowded(p);
 }
 
 /* Called with the answer of the agent, which knows the data center. */

@@ -137,7 +137,7 @@ static void check_volume(struct yaml *y, const struct yaml_node *list,
 	if (bytes > TARGET_GROUPS_BYTES_MAX || count > VOLUME_LABELS_MAX)
 		yaml_error(
 			y, list,
-			"the target group is too large: the labels of all its targets together exceed %ld MB or %d labels",
+			"the target groups are too large: the labels of all their targets together exceed %ld MB or %d labels",
 			TARGET_GROUPS_BYTES_MAX / MIB, VOLUME_LABELS_MAX);
 }
 

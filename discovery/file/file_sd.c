@@ -208,7 +208,7 @@ static int check_room(const struct files *f, const struct source *s,
 		return 0;
 	return err_set(
 		err, ERR_TOOBIG,
-		"%s: the targets of all files together take more than %ld MB of memory",
+		"%s: the targets of all files of this file_sd_config together take more than %ld MB of memory; split the entry",
 		s->path, TARGET_GROUPS_BYTES_MAX / MIB);
 }
 
@@ -221,14 +221,11 @@ static int read_source(struct files *f, struct source *s, bool *changed,
 		       struct err *err)
 {
 	const struct group_meta meta = { META_FILE, str_of(s->path) };
-	struct buf text = buf_init(YAML_TEXT_MAX + 1);
+	struct buf text = buf_init(YAML_TEXT_MAX);
 	struct target_groups *g = NULL;
 	uint64_t hash;
 	int rc = file_slurp(s->path, &text, err);
 
-	if (!rc && text.over)
-		rc = err_set(err, ERR_TOOBIG, "%s is larger than %ld MB",
-			     s->path, YAML_TEXT_MAX / MIB);
 	hash = hash_bytes(buf_bytes(&text));
 	if (!rc && !(s->groups && s->hash == hash)) {
 		/*

@@ -214,9 +214,9 @@ static int google_take(void *data, const struct http_response *r,
 	if (rc && a->asks_metadata)
 		return err_wrap(
 			err, rc,
-			"there is no credentials file, neither " FILE_VARIABLE
-			" nor ~/" USER_FILE
-			", and the metadata server of the instance gives no usable token");
+			FILE_VARIABLE
+			" is not set, ~/" USER_FILE
+			" cannot be read, and the metadata server gives no usable token");
 	return rc;
 }
 

@@ -63,6 +63,7 @@ static int plugin_spawn(struct exec_plugin *x,
 	posix_spawnattr_t attr;
 	sigset_t none;
 	sigset_t usual;
+	struct err why;
 	int rc;
 
 	for (size_t i = 0; c->env[i]; i++)
@@ -92,9 +93,11 @@ static int plugin_spawn(struct exec_plugin *x,
 	errno = rc;
 	if (!rc)
 		return 0;
-	rc = err_sys(err, "cannot start the credential plugin");
-	return err_wrap(err, rc, "%s%s%s", c->command, *c->hint ? ": " : "",
-			c->hint);
+	rc = err_sys(err, "cannot start the credential plugin %s", c->command);
+	if (!*c->hint)
+		return rc;
+	why = *err;
+	return err_set(err, rc, "%.300s; %s", why.msg, c->hint);
 }
 
 /* Free `x`, without ending the plugin. */

@@ -165,7 +165,7 @@ static int kube_put_key(struct kube_stores *s, enum kube_resource_id id,
 		target_groups_unref(own);
 		return err_set(
 			err, ERR_TOOBIG,
-			"the objects take more than %ld MB of memory: limit namespaces, or set selectors",
+			"the objects take more than %ld MB of memory, so some are left out: limit namespaces, or set selectors",
 			(long)(s->bytes_max / MIB));
 	}
 	if (n == TABLE_NONE) {

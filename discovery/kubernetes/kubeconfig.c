@@ -352,9 +352,6 @@ int kubeconfig_read(struct kubeconfig *k, const char *path, struct err *err)
 	struct buf text = buf_init(YAML_TEXT_MAX);
 	int rc = file_slurp(path, &text, err);
 
-	if (!rc && text.over)
-		rc = err_set(err, ERR_TOOBIG, "%s is larger than %ld MB", path,
-			     YAML_TEXT_MAX / MIB);
 	if (rc) {
 		buf_forget(&text);
 		return err_wrap(err, rc, "kubeconfig_file");

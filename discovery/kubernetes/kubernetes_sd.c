@@ -78,9 +78,10 @@ static int kube_start(struct kube_source *s, struct err *err)
 	if (rc)
 		return rc;
 	if (names->count > WATCHES_MAX / KUBE_RESOURCES)
-		return err_set(err, ERR_TOOBIG,
-			       "more than %d namespaces: watch all of them",
-			       WATCHES_MAX / KUBE_RESOURCES);
+		return err_set(
+			err, ERR_TOOBIG,
+			"namespaces.names has more than %d names: leave it out, and all namespaces are watched",
+			WATCHES_MAX / KUBE_RESOURCES);
 	kube_add_watches(s, str_of(""), false);
 	for (size_t i = 0; i < names->count; i++) {
 		const struct text_list before = { names->v, i };
@@ -115,7 +116,7 @@ static void kube_publish(struct provider *p)
 	if (lacking) {
 		(void)err_set(
 			&err, ERR_TOOBIG,
-			"%zu objects lack the labels of other objects, which take more than %ld MB of memory: limit namespaces, or set selectors",
+			"%zu objects are without the labels of the objects that they belong to, such as nodes and services, because all labels together would take more than %ld MB of memory: limit namespaces, or set selectors",
 			lacking, KUBE_BYTES_MAX / MIB);
 		provider_failed(p, kube_access_shown(s->session.access), &err);
 	}

@@ -371,7 +371,8 @@ static void rest_send(struct rest_run *r, struct rest_request *q)
 	struct err err;
 
 	if (r->requests++ == REQUESTS_MAX) {
-		err_set(&err, ERR_TOOBIG, "more than %d requests are needed",
+		err_set(&err, ERR_TOOBIG,
+			"one refresh needs more than %d requests; filter the targets, or split the entry",
 			REQUESTS_MAX);
 		rest_fail(r, &err);
 		return;

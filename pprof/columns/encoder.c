@@ -746,7 +746,7 @@ static int transcode_adopt(struct codec_encoder *e,
 
 	if (!group->table)
 		return err_set(err, ERR_CORRUPT,
-			       "the table of its stripe is missing");
+			       "the table of the chunk's stripe is missing");
 	rc = colgroup_decode(e->coder, &group->table->d, &q, &e->group, err);
 	if (rc == ERR_TOOBIG)
 		rc = err_set(

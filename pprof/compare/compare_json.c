@@ -27,7 +27,7 @@ int compare_by_parse(struct str s, enum compare_by *out, struct err *err)
 		}
 	}
 	return err_set(err, ERR_INVALID,
-		       "by must be share, rate or level, not \"%.*s\"",
+		       "by must be auto, share, rate or level, not \"%.*s\"",
 		       STR_ARG(s));
 }
 

@@ -136,12 +136,13 @@ static int graphviz_drain(struct child *c, struct buf *out, struct err *err)
 	ssize_t n = read(c->out, chunk, sizeof(chunk));
 
 	if (n < 0)
-		return errno == EINTR ? 1 : err_sys(err, "read from dot");
+		return errno == EINTR ? 1 :
+					err_sys(err, "cannot read from dot");
 	buf_add(out, chunk, (size_t)n);
 	if (out->over)
 		return err_set(
 			err, ERR_TOOBIG,
-			"the SVG drawing is larger than %zu bytes: draw fewer nodes (nodecount)",
+			"the SVG drawing is larger than %zu bytes: set a smaller nodecount",
 			out->max);
 	return n > 0;
 }
@@ -164,7 +165,7 @@ static int graphviz_talk(struct child *c, struct bytes left, struct buf *out,
 		if (wait_ms <= 0)
 			return err_set(
 				err, ERR_TIMEOUT,
-				"dot did not finish within %d s: draw fewer nodes (nodecount)",
+				"the Graphviz program dot did not finish within %d s: set a smaller nodecount",
 				SECONDS);
 		if (poll(fds, 2, (int)wait_ms) < 0 && errno != EINTR)
 			return err_sys(err, "cannot wait for dot: poll");
@@ -196,7 +197,7 @@ static int graphviz_draw(struct bytes dot, struct buf *out, struct err *err)
 	if (!rc && status)
 		rc = err_set(
 			err, ERR_INVALID,
-			"dot failed to draw the graph: draw fewer nodes (nodecount), or use report=dot");
+			"the Graphviz program dot failed to draw the graph: set a smaller nodecount, or use report=dot");
 	return rc;
 }
 

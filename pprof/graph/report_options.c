@@ -259,7 +259,8 @@ static int report_options_set_flag(const struct option *o, void *at,
 		return str_to_i64(value, at) && *(int64_t *)at >= -1 ?
 			       0 :
 			       report_options_fail_expected(
-				       err, name, "a whole number", value);
+				       err, name,
+				       "a whole number of at least -1", value);
 	case OPTION_NUMBER:
 		return str_to_double(value, at) ?
 			       0 :

@@ -59,7 +59,7 @@ bool legacy_next_line(struct legacy *l)
 	l->line = str_cut(l->rest, '\n', &l->rest);
 	if (l->line.len >= LINE_MAX) {
 		l->over = true;
-		l->why = "a line is longer than 64 KiB";
+		l->why = "a line has 64 KiB or more";
 		l->line = str_of("");
 		return false;
 	}

@@ -98,7 +98,8 @@ static bool proto_read_sample_type(struct proto_reader *r,
 	uint64_t v[2] = { 0 };
 
 	if (r->type_count == TYPES_MAX)
-		return proto_reader_refuse(r, "more than 256 sample types");
+		return proto_reader_refuse(
+			r, "there are more than 256 sample types");
 	if (!proto_read_numbers(r, f, v, ARRAY_SIZE(v)))
 		return false;
 	refer_string(r, v[0]);

@@ -328,9 +328,10 @@ static int report_source_print(struct listing *l,
 	for (size_t i = 0; i < count && !rc; i++)
 		rc = source_write_routine(l, &l->routines.v[i], out, err);
 	if (count < l->routines.count)
-		buf_printf(out->text,
-			   "%zu more functions are not shown (nodecount)\n",
-			   l->routines.count - count);
+		buf_printf(
+			out->text,
+			"%zu more functions are not shown: raise nodecount to see them\n",
+			l->routines.count - count);
 	return rc;
 }
 

@@ -333,7 +333,7 @@ static int history_check_profiles(const struct history *h, struct err *err)
 		return err_set(err, h->damage.code, "%s", h->damage.msg);
 	return err_set(
 		err, ERR_NOTFOUND,
-		"no step of this time range has profiles to merge; counters need two profiles per step");
+		"no step of this time range has profiles to merge; counters, such as alloc_space, need two profiles of a series in a step: use a larger step");
 }
 
 int history_run(struct history *h, struct tsdb *db, struct query_work *work,
@@ -463,7 +463,7 @@ size_t history_warnings(const struct history *h, struct arena *arena,
 	if (h->damaged && n < max)
 		out[n++] = arena_printf(
 			arena,
-			"profiles could not be read and are left out; the first error: %s",
+			"some profiles could not be read and are left out; the first error: %s",
 			h->damage.msg);
 	return n;
 }

@@ -34,7 +34,7 @@ int timeline_init(struct timeline *t, const struct timeline_options *o,
 	if (span / (uint64_t)o->step_ms >= TIMELINE_POINTS_MAX)
 		return err_set(
 			err, ERR_INVALID,
-			"parameter \"step\": more than %d points per series: use a larger step or a shorter time range",
+			"parameter \"step\": a series may have at most %d points: use a larger step or a shorter time range",
 			TIMELINE_POINTS_MAX);
 	t->steps = time_steps_of(o->from, o->to, o->step_ms);
 	/* What has a mean needs a time of which it is the mean. */

@@ -55,7 +55,7 @@ static int note_kind(struct query_compare *c, const struct totals_view *t,
 	if (c->has_kind && values.kind != c->values.kind)
 		return err_set(
 			err, ERR_INVALID,
-			"the values are of different kinds (%s, %s), because only some profiles have a duration: select those of one kind",
+			"the profiles have values of different kinds (%s, %s): select one profile type, such as heap{…}, and only profiles that all have a duration, or all have none",
 			value_kind_name(c->values.kind),
 			value_kind_name(values.kind));
 	c->values = values;
@@ -208,15 +208,15 @@ static int choose_by(struct query_compare *c, struct err *err)
 	if (to->by == COMPARE_RATE && c->values.kind == KIND_STATE)
 		return err_set(
 			err, ERR_INVALID,
-			"values that are a state have no rate: use by=level");
+			"values that are a state, such as memory in use, have no rate: use by=level");
 	if (to->by == COMPARE_LEVEL && c->values.kind == KIND_FLOW)
 		return err_set(
 			err, ERR_INVALID,
-			"values that count for a time have no level: use by=rate");
+			"values that count for a time, such as CPU time, have no level: use by=rate");
 	if (c->o.no_states && to->by == COMPARE_LEVEL && to->is_state)
 		return err_set(
 			err, c->o.by_kind ? ERR_UNSUPPORTED : ERR_INVALID,
-			"a flame graph of a state has error bars of shares only: use by=share");
+			"the flame graph of a state, such as memory in use, can have error bars only with by=share");
 	return 0;
 }
 
@@ -248,7 +248,7 @@ static int plan_buckets(struct query_compare *c, struct compare_extent *x,
 	if (range / c->width_ms >= COMPARE_BUCKETS_MAX)
 		return err_set(
 			err, ERR_INVALID,
-			"the range has more than %d blocks: use longer ones",
+			"the time range has more than %d blocks: use longer blocks (block), or a shorter time range",
 			COMPARE_BUCKETS_MAX);
 	for (int s = 0; s < ESTIMATE_SIDES; s++) {
 		int64_t last;

@@ -87,7 +87,7 @@ static int add_all(struct query_merge *g, struct querier *q,
 	if (querier_lost(q))
 		return err_set(
 			err, ERR_CORRUPT,
-			"no profile found; stored data could not be read: %s",
+			"no profile was found, but some stored data could not be read: %s",
 			querier_lost(q)->msg);
 	time_format(s->from, from);
 	time_format(s->to, to);
@@ -186,7 +186,7 @@ int query_merge_run(struct query_merge *g, const struct query_spec *s,
 			err, g->damaged ? ERR_CORRUPT : ERR_NOTFOUND, "%s",
 			g->damaged ?
 				g->damage.msg :
-				"counters need at least two profiles in the time range: use a longer range, or aggregate=sum");
+				"counters, such as alloc_space, need at least two profiles of a series in the time range: use a longer range, or aggregate=sum");
 	return rc;
 }
 

@@ -269,7 +269,7 @@ size_t symbolize_warnings(const struct symbolize *s, const struct pprof *p,
 	m = &p->mappings.v[s->first_not_found];
 	out[n++] = arena_printf(
 		arena,
-		"%zu of %zu addresses have no function name, because everprof found no symbols for their binaries (%zu; the first is %.*s with build ID %.*s); --symbols.path is the folder with debug files",
+		"%zu of %zu addresses have no function name, because everprof found no symbols of %zu binaries (the first is %.*s with build ID %.*s); put their debug files into the folder of --symbols.path",
 		s->addresses_not_found, s->addresses, s->binaries_not_found,
 		STR_ARG(str_clip(pprof_base_name(pprof_str(p, m->file)),
 				 NAME_SHOWN)),

@@ -164,7 +164,8 @@ int params_count(const struct params *p, const char *name, int64_t fallback,
 	/* A negative number is refused like a text that is no number. */
 	if (str_to_i64(s, out) && *out >= 0)
 		return 0;
-	return err_set(err, ERR_INVALID,
-		       "parameter \"%s\" must be a whole number, not \"%.*s\"",
-		       name, STR_ARG(s));
+	return err_set(
+		err, ERR_INVALID,
+		"parameter \"%s\" must be a whole number of at least 0, not \"%.*s\"",
+		name, STR_ARG(s));
 }

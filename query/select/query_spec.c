@@ -142,17 +142,36 @@ static int parse_merged(struct query_spec *s, const struct params *p,
 	return params_times(p, &from, &to, &s->from, &s->to, err);
 }
 
-int query_spec_parse(struct query_spec *s, const struct params *p,
-		     const char *suffix, struct err *err)
+/* Begin a specification with the parameter query. */
+static int parse_query(struct query_spec *s, const struct params *p,
+		       const struct spec_names *n, struct err *err)
 {
-	struct spec_names n = spec_names_make(suffix);
 	struct str text;
 	int rc;
 
 	*s = (struct query_spec){ 0 };
-	rc = params_require(p, n.query, &text, err);
+	rc = params_require(p, n->query, &text, err);
+	return rc ? rc : params_selector(n->query, text, &s->selector, err);
+}
+
+int query_spec_parse_range(struct query_spec *s, const struct params *p,
+			   struct err *err)
+{
+	struct spec_names n = spec_names_make("");
+	int rc = parse_query(s, p, &n, err);
+
+	s->merged = true;
 	if (!rc)
-		rc = params_selector(n.query, text, &s->selector, err);
+		rc = parse_merged(s, p, &n, err);
+	return rc ? rc : total_filter_parse(&s->totals, p, "", err);
+}
+
+int query_spec_parse(struct query_spec *s, const struct params *p,
+		     const char *suffix, struct err *err)
+{
+	struct spec_names n = spec_names_make(suffix);
+	int rc = parse_query(s, p, &n, err);
+
 	if (!rc)
 		rc = parse_mode(s, p, &n, err);
 	if (!rc)
@@ -253,7 +272,7 @@ int query_nearest(const struct query_spec *s, struct query_work *w,
 	if (querier_lost(q))
 		return err_set(
 			err, ERR_CORRUPT,
-			"no profile found; stored data could not be read: %s",
+			"no profile was found, but some stored data could not be read: %s",
 			querier_lost(q)->msg);
 	time_format(s->time, time);
 	snprintf(when, sizeof(when), "%s %s",

@@ -48,6 +48,13 @@ struct query_spec {
 NODISCARD int query_spec_parse(struct query_spec *s, const struct params *p,
 			       const char *suffix, struct err *err);
 
+/*
+ * Do the same for a request that always has a time range: without `mode`, and
+ * with `from` and `to` (or `start` and `end`), which are required.
+ */
+NODISCARD int query_spec_parse_range(struct query_spec *s,
+				     const struct params *p, struct err *err);
+
 /* Free the selector. */
 void query_spec_fini(struct query_spec *s);
 

@@ -90,7 +90,8 @@ int query_check_deadline(const struct query_work *w, struct err *err)
 			       "the client closed the connection");
 	if (now < w->deadline_ns)
 		return 0;
-	return err_set(err, ERR_TIMEOUT, "the query exceeded --query.timeout");
+	return err_set(err, ERR_TIMEOUT, "the query exceeded %s",
+		       w->timeout_name ? w->timeout_name : "--query.timeout");
 }
 
 /* Callback of query_limits(). */

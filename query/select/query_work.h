@@ -21,6 +21,8 @@ struct query_work {
 	int64_t taken;
 	/* Time at which the query must end, in ns of clock_mono_ns(). */
 	int64_t deadline_ns;
+	/* the setting that set the deadline; NULL: --query.timeout */
+	const char *timeout_name;
 	/*
 	 * Time at which all queries must end because everprof is stopping, in
 	 * ns of clock_mono_ns(). The pointer is NULL for queries that need not

@@ -129,7 +129,7 @@ static int wait_to_retry(struct pusher *p, const struct attempt *a,
 	if (now - p->begun_ns > p->o.retry_ms * 1000000)
 		return err_set(
 			err, ERR_TIMEOUT,
-			"no request has succeeded for %lld seconds; the last error: %s",
+			"no request has succeeded for %lld seconds (--retry.time); the last error: %s",
 			(long long)(p->o.retry_ms / 1000), a->error);
 	p->o.retries(p->o.ctx, a->error);
 	if (ms < a->retry_after_ms)

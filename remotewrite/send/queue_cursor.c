@@ -38,7 +38,7 @@ static void report_new_receiver(const struct queue *q)
 {
 	log_event(
 		q->o.events, LOG_INFO,
-		"a receiver of remote write is new: it gets the profiles that are stored from now on; if its cursor was removed, it never gets what was not sent before",
+		"a receiver of remote write is new: it gets the profiles that are stored from now on; if it is new only because its file remote/*.cursor was removed, profiles that were not sent until then are never sent",
 		LOG_FIELDS(log_text("remote_name", q->config.name.ptr)));
 }
 
@@ -93,7 +93,7 @@ static void report_shorter_log(const struct queue *q,
 	time_format(s->sample_ms, at);
 	log_event(
 		q->o.events, LOG_ERROR,
-		"files of the WAL were removed: it ends before what the receiver has acknowledged, so profiles that were not sent may be lost, and nobody knows how many",
+		"files of the WAL were removed: the WAL ends before the place up to which the receiver has acknowledged it; profiles that were not sent may be lost, and everprof cannot tell how many",
 		LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
 			   log_text("after", at)));
 }
@@ -104,6 +104,7 @@ int queue_open_cursor(struct queue *q, struct err *err)
 	struct cursor_state state = new_state(q);
 	bool damaged = false;
 	bool is_new = is_new_receiver(q);
+	CLEANUP(mem_freep) char *path = cursor_path(q);
 	int rc = open_file(q, &state, &damaged, &q->cursor, err);
 
 	if (!rc && is_new)
@@ -125,8 +126,8 @@ int queue_open_cursor(struct queue *q, struct err *err)
 		log_event(
 			q->o.events, LOG_WARN,
 			"the cursor of remote write is damaged; all profiles of the WAL are sent again",
-			LOG_FIELDS(
-				log_text("remote_name", q->config.name.ptr)));
+			LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
+				   log_text("file", path)));
 	/*
 	 * The log ends before the cursor only if files of the log were removed.
 	 * New samples may then have positions before the cursor, so nothing

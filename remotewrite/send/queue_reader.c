@@ -81,7 +81,7 @@ static void report_loss(struct reader *r, uint64_t samples)
 	metric_add(r->q->metrics.dropped_damaged, (int64_t)samples);
 	log_event(
 		r->q->o.events, LOG_ERROR,
-		"the WAL is damaged; remote write cannot send the profiles that it lacks",
+		"the WAL is damaged or incomplete: it lacks profiles, which remote write therefore cannot send",
 		LOG_FIELDS(log_text("remote_name", r->q->config.name.ptr),
 			   log_int("profiles", (int64_t)samples),
 			   log_text("from", r->before_ms ? from : "unknown"),

@@ -76,8 +76,9 @@ static void remote_write_decode_headers(struct yaml *y,
 		else if (!name.len || !is_header_text(name) ||
 			 !is_header_text(value) ||
 			 memchr(name.ptr, ':', name.len))
-			yaml_error(y, n->items[i],
-				   "headers must be single lines of text");
+			yaml_error(
+				y, n->items[i],
+				"headers: names must not be empty or contain a colon, and names and values must be single lines of text");
 		else
 			c->headers[c->header_count++] =
 				arena_printf(&y->arena, "%.*s: %.*s",
@@ -229,7 +230,7 @@ static void remote_write_check(struct yaml *y, const struct yaml_node *n,
 	if (!remote_write_is_name(c->name))
 		yaml_error(
 			y, n,
-			"name must consist of at most %d letters, digits, \"_\", \"-\" and \".\"",
+			"name must consist of at most %d letters, digits, \"_\", \"-\" and \".\", and must not begin with \".\"",
 			NAME_MAX_BYTES);
 	if (c->timeout_ms < 1 || c->timeout_ms > DAY_MS)
 		yaml_error(y, n, "remote_timeout must be between 1ms and 1d");

@@ -92,7 +92,9 @@ static void shard_report_damage(struct shard *s, const struct queued_sample *i,
 	time_format(i->sample.ms, at);
 	log_event(
 		s->q->o.events, LOG_ERROR,
-		"remote write skips a damaged profile",
+		err->code == ERR_TOOBIG ?
+			"remote write skips a profile that is too large" :
+			"remote write skips a damaged profile",
 		LOG_FIELDS(log_text("remote_name", s->q->config.name.ptr),
 			   log_int("segment", (int64_t)(i->sample.lsn >> 32)),
 			   log_int("offset", (int64_t)(uint32_t)i->sample.lsn),
@@ -289,7 +291,7 @@ static void report_refusal(struct shard *s, const struct batch *b,
 			log_text("remote_name", s->q->config.name.ptr),
 			log_int("profiles", (int64_t)(b->count - s->written)),
 			log_int("of", (int64_t)b->count),
-			log_text("first", buf_cstr(&labels)),
+			log_text("first_of_request", buf_cstr(&labels)),
 			log_text("from", from), log_text("to", to),
 			log_text("error", a->error)));
 	buf_fini(&labels);

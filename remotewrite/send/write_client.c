@@ -124,7 +124,7 @@ static void write_client_on_answer(void *ctx, struct http_response *r)
 	if (a->status / 100 == 2)
 		snprintf(
 			a->error, sizeof(a->error),
-			"the answer with status %ld does not say that all profiles are stored (X-Everprof-Samples-Written): it is not from an everprof server; check the URL, and proxies on the way",
+			"the answer with status %ld does not say that all profiles are stored (header X-Everprof-Samples-Written), so it is probably not from an everprof server: check the URL, and proxies on the way",
 			a->status);
 	else if (http_status_check(r, &err))
 		snprintf(a->error, sizeof(a->error), "%s", err.msg);

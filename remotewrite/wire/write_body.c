@@ -64,7 +64,7 @@ int write_body_size(enum write_compression c, struct bytes body, size_t max,
 	if (*size > max)
 		return err_set(
 			err, ERR_TOOBIG,
-			"the request has %zu bytes, decompressed; at most %zu are allowed",
+			"the request has %zu bytes, decompressed; at most %zu are allowed: raise --scrape.max-profile-size of the receiver, or lower max_bytes_per_send of the sender",
 			*size, max);
 	return 0;
 }
@@ -106,7 +106,7 @@ int write_body_check_digest(const char *content_digest, struct bytes body,
 		    !str_is(one, buf_cstr(&expected)))
 			rc = err_set(
 				err, ERR_AGAIN,
-				"request body: its SHA-256 is not that of the header Content-Digest: something on the way has changed it; send it again");
+				"the SHA-256 of the request body is not that of the header Content-Digest: the body was changed on the way; send the request again");
 	}
 	buf_fini(&expected);
 	return rc;

@@ -125,7 +125,7 @@ int scrape_request_wait(struct scrape_request *a,
 	if (!a->has_ended)
 		rc = err_set(
 			err, ERR_TIMEOUT,
-			"timed out waiting for the target's profile; the scrape continues and stores it");
+			"timed out waiting for the target's profile; the scrape goes on, and stores the profile if it arrives");
 	else if (a->err.code)
 		rc = err_set(err,
 			     /*

@@ -72,7 +72,7 @@ static void check_targets(struct yaml *y, const struct yaml_node *groups)
 				 !target_address_is_ok(t->text))
 				yaml_error(
 					y, t,
-					"\"%.*s\" is not a target address: expected host:port without scheme or path",
+					"\"%.*s\" is not a target address: expected host:port without scheme or path, port 1 to 65535",
 					STR_ARG(t->text));
 			else if (t->kind == YAML_SCALAR && !has_port(t->text))
 				yaml_warn(
@@ -333,7 +333,7 @@ static void check_times(struct yaml *y, const struct yaml_node *n,
 						  c->common.interval_ms))
 			yaml_warn(
 				y, n,
-				"profile type %.*s takes %lld s, which is not shorter than its interval: every other scrape will be skipped",
+				"profile type %.*s takes %lld s, which is not shorter than its interval: scrapes will be skipped",
 				STR_ARG(p->name), (long long)p->seconds);
 	}
 }

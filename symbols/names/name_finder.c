@@ -467,7 +467,7 @@ int name_finder_find(struct name_finder *n, const struct name_file *f,
 	if (name_finder_failed(n, f->id.digest[0], now))
 		return err_set(
 			err, ERR_AGAIN,
-			"reading %s or its debug file failed some seconds ago",
+			"reading %s or its debug file failed some seconds ago; repeat the query later, and it is read again",
 			f->path);
 	name_query_ask(&q, name_query_debug_file(&q));
 	left = unnamed_left(u, out);

@@ -242,8 +242,9 @@ int symbolizer_find(struct symbolizer *s, const struct symbol_query *q,
 	if (!build_id_decode(q->build_id, &id))
 		return 0;
 	if (!symbolizer_begin(s, q->deadline_ns))
-		return err_set(err, ERR_TIMEOUT,
-			       "another query read files for too long");
+		return err_set(
+			err, ERR_TIMEOUT,
+			"another query is reading files, and waiting for it took too long");
 	rc = symbolizer_run(s, q, &id, arena, out, err);
 	symbolizer_end(s);
 	return rc;

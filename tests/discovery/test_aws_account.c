@@ -117,7 +117,7 @@ Test(aws_account, an_old_metadata_service_has_no_sessions)
 		    "security-credentials/\n"));
 	/* An instance without a role. */
 	cr_expect(strstr(fake_account_give(&a, 404, "", ""),
-			 "the instance has none"),
+			 "of the instance gives none"),
 		  "%s", a.err.msg);
 	/* If sessions are demanded, their absence is an error. */
 	setenv("AWS_EC2_METADATA_V1_DISABLED", "true", 1);
@@ -157,7 +157,7 @@ Test(aws_account, a_container_asks_its_agent_and_no_other_host)
 	fake_account_close(&a);
 	open_account(&a, &c);
 	setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://evil/x", 1);
-	cr_expect(strstr(fake_account_ask(&a), "must have https"));
+	cr_expect(strstr(fake_account_ask(&a), "is neither an https URL"));
 	setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://localhost/x", 1);
 	cr_expect(fake_account_asks(&a, "GET http://localhost/x\n…"));
 	fake_account_close(&a);

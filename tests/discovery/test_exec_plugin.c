@@ -106,8 +106,10 @@ Test(exec_plugin, a_program_that_is_missing_is_named_with_a_hint)
 	struct err err;
 
 	cr_expect(exec_plugin_start(NULL, &c, on_done, NULL, &x, &err));
-	cr_expect(strstr(err.msg, "/nonexistent/plugin: install it"), "%s",
-		  err.msg);
+	cr_expect(
+		strstr(err.msg,
+		       "/nonexistent/plugin: No such file or directory; install it"),
+		"%s", err.msg);
 	cr_expect(!fake_loop.count);
 }
 

@@ -47,7 +47,7 @@ Test(google_account, an_instance_asks_its_metadata_server)
 		    "Metadata-Flavor: Google\n"));
 	cr_expect(a.q.is_local);
 	cr_expect(strstr(fake_account_give(&a, 404, "", ""),
-			 "there is no credentials file"),
+			 "gives no usable token"),
 		  "%s", a.err.msg);
 	cr_expect(fake_account_takes(&a, TOKEN));
 	cr_expect(fake_account_asks(&a, "ready"));

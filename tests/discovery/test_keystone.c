@@ -103,9 +103,8 @@ Test(keystone, the_environment_says_how_to_log_in)
 	struct opened o;
 
 	open_account(&o, &none);
-	cr_expect(fake_account_asks(&o.a,
-				    "error: there is neither "
-				    "identity_endpoint nor OS_AUTH_URL…"));
+	cr_expect(fake_account_asks(&o.a, "error: set identity_endpoint, or "
+					  "the environment variable OS_AUTH…"));
 	setenv("OS_AUTH_URL", "http://env", 1);
 	setenv("OS_USER_ID", "u", 1);
 	setenv("OS_PASSWORD", "p", 1);

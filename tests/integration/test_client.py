@@ -358,7 +358,7 @@ def credentials_are_not_sent_to_redirect_hosts(d):
             'b': None,
             'c': 'stopped after 10 redirects',
             'e': 'redirected to file:///etc/passwd: ',
-            'a-not': '307 Temporary Redirect: redirect to',
+            'a-not': '307 Temporary Redirect: the redirect to',
         },
     )
     basic = 'Basic ' + base64.b64encode(b'u:p').decode()

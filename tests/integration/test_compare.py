@@ -214,8 +214,8 @@ def boxes_of_a_flame_graph_have_error_bars(d):
     assert heap['drift'] and not any(heap['sure']), heap
     assert 'seconds' not in get(report='flamegraph', normalize='auto').data()
     for more, message in (
-        ({'normalize': 'rate'}, 'a state have no rate'),
-        ({'errors': 1, 'by': 'rate'}, 'a state have no rate'),
+        ({'normalize': 'rate'}, 'such as memory in use, have no rate'),
+        ({'errors': 1, 'by': 'rate'}, 'such as memory in use, have no rate'),
     ):
         answer = get(report='flamegraph', **more)
         assert answer.status == 400 and message in answer.body.decode(), answer.body
@@ -229,7 +229,7 @@ def boxes_of_a_flame_graph_have_error_bars(d):
     sides.update({'query_a': 'profile{job="a"}', 'query_b': 'profile{job="a"}'})
     for more, message in (
         ({'aggregate': 'mean'}, 'use aggregate=auto'),
-        ({'from_a': '', 'to_a': '', 'time_a': BEGIN}, 'ranges on both sides'),
+        ({'from_a': '', 'to_a': '', 'time_a': BEGIN}, 'a time range on both sides'),
     ):
         answer = get(report='flamegraph', normalize='rate', **more)
         assert answer.status == 400 and message in answer.body.decode(), answer.body
@@ -240,7 +240,7 @@ def boxes_of_a_flame_graph_have_error_bars(d):
 def a_gate_fails_passes_or_cannot_decide(d):
     data = stored(d)
     out = compared(data, 'profile{job="a"}', '--fail-on=flat>20% of ^f3$', code=1)
-    assert re.search(r'changed: .*: 1 function, most f3 by \+\d', out), out
+    assert re.search(r'changed: .*: 1 function, the largest change is that of f3, by \+\d', out), out
     out = compared(data, 'profile{job="a"}', '--fail-on=flat>5pp of ^f9$', code=0)
     assert 'passed:' in out, out
     out = compared(data, 'profile{job="b"}', '--fail-on=flat>1%', code=3)
@@ -256,7 +256,7 @@ def a_gate_fails_passes_or_cannot_decide(d):
     compared(data, 'profile{job="a"}', '--fail-on=flat>1%', '--fail-on=cum>1pp', code=1)
     compared(data, 'profile{job="a"}', '--by=rate', '--fail-on=total>5%', code=0)
     for flag, message in (
-        ('--fail-on=cum', 'it begins with'),
+        ('--fail-on=cum', 'must begin with'),
         ('--fail-on=cum>x%', 'a number'),
         ('--fail-on=cum>5', '% or pp'),
         ('--fail-on=cum>5% of (', 'cum>5% of ('),
@@ -356,7 +356,7 @@ def the_api_refuses_what_makes_no_sense(d):
         ({'by': 'level'}, 'by=rate'),
         ({'alpha': '0'}, 'alpha'),
         ({'block': 'x'}, 'block'),
-        ({'block': '1ms'}, 'longer ones'),
+        ({'block': '1ms'}, 'a shorter time range'),
         ({'min_samples': '-1'}, 'min_samples'),
         ({'query_a': 'profile{job="z"}'}, 'side a'),
         ({'query_b': 'profile{job="z"}'}, 'side b'),

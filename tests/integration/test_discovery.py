@@ -339,7 +339,7 @@ def reload_keeps_unchanged_jobs(d):
     answer = e.get('/-/reload', method='POST')
     text = answer.body.decode()
     assert answer.status == 500 and 'failed to reload config: ' in text, text
-    assert 'everprof.yaml:3:3: field tarets not found in scrape_config (and 1 more)' in text, text
+    assert 'everprof.yaml:3:3: field tarets not found in scrape_config (and 1 more; everprof check config lists them all)' in text, text
     assert e.metric('everprof_config_last_reload_successful') == 0
     assert set(pools(e)) == {'stays', 'goes'}
     assert 'job_name: goes' in e.get('/api/v1/status/config').data()['yaml']
@@ -648,8 +648,8 @@ def expanding_discovery_responses_are_limited(d):
     before = e.memory()
     for body, why in (
         (group(1, {f'l{i}': 'x' for i in range(100000)}), 'more than 500 labels'),
-        (group(100000, {f'l{i}': 'x' for i in range(100)}), 'the labels of all its targets together exceed'),
-        (group(50000, {'l': 'x' * 60000}), 'the labels of all its targets together exceed'),
+        (group(100000, {f'l{i}': 'x' for i in range(100)}), 'the labels of all their targets together exceed'),
+        (group(50000, {'l': 'x' * 60000}), 'the labels of all their targets together exceed'),
         (group(1, {'l': 'x' * 70000}), 'value is longer than 65536 bytes'),
         (b'[' + b'{},' * 3000000 + b'{}]', 'too many values'),
     ):

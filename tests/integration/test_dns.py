@@ -72,6 +72,7 @@ class Dnsmasq(Process):
             ],
             f'{d}/dnsmasq{address}.log',
         )
+        wait_until('dnsmasq answers', 30, lambda: 'started, version' in self.text())
 
 
 def begin(d, jobs):

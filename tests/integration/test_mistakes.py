@@ -72,7 +72,7 @@ def files_of_other_kinds_are_named(d):
     says(refused('report', 'top', folded), 'not a profile', 'look like folded stacks')
     with open(folded, 'w') as f:
         f.write('something else\n')
-    says(refused('report', 'top', folded), 'not a profile', 'files that pprof reads are expected')
+    says(refused('report', 'top', folded), 'not a profile', 'expected a profile in a format that pprof reads')
     # The name of the output must not promise another format.
     for argv, format in (
         (('report', 'svg', path), 'PNG'),

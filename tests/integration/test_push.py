@@ -111,7 +111,7 @@ def an_interrupted_push_goes_on_where_it_was(d):
         p.send_signal(signal.SIGKILL)
         p.wait()
     answer = push(c, data, resume)
-    assert answer.returncode == 0 and 'sent before' in answer.stdout, answer
+    assert answer.returncode == 0 and 'sent by an earlier push' in answer.stdout, answer
     assert dumped(c.data) == dumped(data)
     # At most what was in flight at each kill was sent twice.
     assert stored() <= 6000 + 3 * 700, stored()
@@ -129,7 +129,7 @@ def an_interrupted_push_goes_on_where_it_was(d):
     assert answer.returncode == 1 and 'another push' in answer.stderr, answer
     rewrite(f'{d}/resume', 'something\n')
     answer = push(c, data, resume)
-    assert answer.returncode == 1 and 'is not a file of --resume.file' in answer.stderr, answer
+    assert answer.returncode == 1 and 'was not written by everprof push' in answer.stderr, answer
 
 
 def write_state(path, c, source, step, count, key='0'):

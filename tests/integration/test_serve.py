@@ -569,7 +569,7 @@ def import_skips_bad_files_and_dump_lists_all(d):
     with open(undated, 'wb') as f:
         f.write(profile('x'))
     r = run('tsdb', 'import', undated, '--labels=heap{job="x"}', f'--storage.tsdb.path={data}')
-    assert r.returncode == 1 and 'unknown time' in r.stderr, r
+    assert r.returncode == 1 and 'neither the name of the file nor the profile has a time' in r.stderr, r
     r = run('tsdb', 'import', undated, '--labels=heap{job="x",job="y"}', f'--storage.tsdb.path={data}')
     assert r.returncode == 1 and 'duplicate label job' in r.stderr, r
     with open('/dev/full', 'w') as full:

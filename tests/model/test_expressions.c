@@ -219,7 +219,6 @@ Test(expressions, mistakes_are_told_with_their_byte)
 		{ "a\\x4", 1, "\\x" },
 		{ "\\p{Lu", 0, "}" },
 		{ "(?P<a b>x)", 0, "name" },
-		{ "\xff", 0, "UTF-8" },
 		{ "x{2,1}", 5, "" },
 	};
 
@@ -241,6 +240,17 @@ Test(expressions, mistakes_are_told_with_their_byte)
 		cr_expect(regex_new_bytes(str_of(cases[i].pattern), &r, NULL) ==
 			  ERR_INVALID);
 	}
+}
+
+Test(expressions, patterns_are_utf_8)
+{
+	struct regex *r = NULL;
+	struct err err;
+
+	cr_assert(regex_new(str_of("\xff"), &r, &err) == ERR_INVALID);
+	cr_expect(!strcmp(err.msg,
+			  "invalid regular expression: it is not UTF-8"),
+		  "%s", err.msg);
 }
 
 Test(expressions, patterns_end_at_their_limits)

@@ -453,9 +453,14 @@ static bool random_splits(const struct fleet *f, int splits)
 	       judgements > splits / 2;
 }
 
-/* Whether no instance of the job was started again in [from, to). */
+/*
+ * Whether no instance of the job was started in [from, to). All are started just
+ * before the first profile, and their first minutes are unlike those after.
+ */
 static bool ran(const struct fleet *f, uint32_t like, int64_t from, int64_t to)
 {
+	if (from <= first_ms(f))
+		return false;
 	for (size_t i = 0; i < f->restarts.count; i++) {
 		const struct restart *r = &f->restarts.v[i];
 

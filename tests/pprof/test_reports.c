@@ -429,13 +429,13 @@ Test(reports, source_lists_lines_by_function)
 			 "ROUTINE ======================== g in b.go\n"
 			 "         0         90 (flat, cum) 90.00% of Total\n"
 			 "         .         90      3:\n"));
-	cr_expect(prints("g@b.go:3 1\nf@a.go:5 2\nh@c.go:1 3\n", "source",
-			 "nodecount=1",
-			 "Total: 6\n"
-			 "ROUTINE ======================== h in c.go\n"
-			 "         3          3 (flat, cum) 50.00% of Total\n"
-			 "         3          3      1:\n"
-			 "2 more functions are not shown (nodecount)\n"));
+	cr_expect(prints(
+		"g@b.go:3 1\nf@a.go:5 2\nh@c.go:1 3\n", "source", "nodecount=1",
+		"Total: 6\n"
+		"ROUTINE ======================== h in c.go\n"
+		"         3          3 (flat, cum) 50.00% of Total\n"
+		"         3          3      1:\n"
+		"2 more functions are not shown: raise nodecount to see them\n"));
 }
 
 static void write_file(const char *folder, const char *name, const char *text)

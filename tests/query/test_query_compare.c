@@ -281,7 +281,8 @@ Test(query_compare, what_makes_no_sense_is_refused)
 		  "side b (query_b)" },
 		{ "heap", "heap", COMPARE_RATE, 0, ERR_INVALID, "by=level" },
 		{ "cpu", "cpu", COMPARE_LEVEL, 0, ERR_INVALID, "by=rate" },
-		{ "cpu", "cpu", COMPARE_SHARE, 1, ERR_INVALID, "longer ones" },
+		{ "cpu", "cpu", COMPARE_SHARE, 1, ERR_INVALID,
+		  "a shorter time range" },
 	};
 	static const int64_t ranges[] = { 0, 3, 0, 3 };
 	struct store *s = store_open();

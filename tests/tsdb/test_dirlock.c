@@ -95,7 +95,7 @@ Test(dirlock, a_cleaner_that_removes_the_file_does_not_release_the_lock)
 	cr_assert(!unlink(path));
 	cr_expect(dirlock_is_held(dir.path));
 	cr_expect(dirlock_take(dir.path, &second, &err) == ERR_BUSY);
-	cr_expect(strstr(err.msg, "pid 0") != NULL, "%s", err.msg);
+	cr_expect(!strstr(err.msg, "pid"), "%s", err.msg);
 	dirlock_release(first);
 	tempdir_fini(&dir);
 }

@@ -8,6 +8,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/mutex.h"
+#include "base/units.h"
 #include "tsdb/io/record.h"
 
 #define TOMBSTONES_MAX (1024 * MIB)
@@ -358,7 +359,7 @@ static int read_chunk(void *ctx, const struct chunk *g, struct buf *scratch,
 	if (g->at >> 32 >= b->chunk_count)
 		return err_set(
 			err, ERR_CORRUPT,
-			"%s: the index refers to a missing file chunks/%06llu",
+			"%s: the index refers to the file chunks/%06llu, which meta.json does not list",
 			b->path, (unsigned long long)(g->at >> 32) + 1);
 	blob = b->chunks[g->at >> 32];
 	if (!blob)
@@ -401,13 +402,15 @@ static struct bytes block_typeset_at(void *ctx, uint32_t number)
 static void chunk_lost(void *ctx, const struct chunk *g, const struct err *err)
 {
 	const struct block *b = ctx;
+	char first[40];
 
+	time_format(g->first, first);
 	metric_add(b->env->corruptions, 1);
 	log_event(
 		b->env->log, LOG_ERROR,
-		"cannot read the metadata of a chunk; its profiles (at most 32) are left out",
-		LOG_FIELDS(log_text("block", b->path),
-			   log_int("time", g->first), log_err(err)));
+		"cannot read the metadata of a chunk; its profiles (at most 32) are left out of the answer",
+		LOG_FIELDS(log_text("block", b->path), log_text("first", first),
+			   log_err(err)));
 }
 
 struct chunk_source block_source(struct block *b)
@@ -505,7 +508,7 @@ static int block_reread_tombstones(struct block *b, struct err *err)
 	return rc == ERR_IO ?
 		       err_wrap(
 			       err, rc,
-			       "%s: nothing can be deleted while the disk cannot read what was deleted before",
+			       "no profile can be deleted in a block whose earlier deletions the disk cannot read: %s",
 			       b->path) :
 		       0;
 }

@@ -101,7 +101,9 @@ static int make_dirs(struct block_writer *w, struct err *err)
 	if (!rc)
 		rc = fs_mkdir(fs, values, err);
 	/* Callers would conclude from ERR_EXISTS that the block exists. */
-	return rc == ERR_EXISTS ? err_wrap(err, ERR_IO, "block") : rc;
+	return rc == ERR_EXISTS ?
+		       err_wrap(err, ERR_IO, "cannot create a new block") :
+		       rc;
 }
 
 /*

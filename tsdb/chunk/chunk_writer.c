@@ -4,6 +4,7 @@
 #include "base/crc32c.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/units.h"
 #include "tsdb/chunk/codec_zstd.h"
 
 /*
@@ -133,11 +134,15 @@ static int chunk_writer_verify(struct chunk_writer *b,
 		struct bytes value = { .ptr = b->scratch.ptr + at,
 				       .len = lens[i] };
 
-		if (hash_bytes(value) != h->profiles[i].hash)
-			rc = err_set(
-				err, ERR_CORRUPT,
-				"codec %s did not restore the profile at %lld ms byte for byte",
-				c->codec->name, (long long)h->profiles[i].ms);
+		char time[40];
+
+		if (hash_bytes(value) == h->profiles[i].hash)
+			continue;
+		time_format(h->profiles[i].ms, time);
+		rc = err_set(
+			err, ERR_CORRUPT,
+			"codec %s did not restore the profile at %s byte for byte",
+			c->codec->name, time);
 	}
 	return rc;
 }

@@ -147,7 +147,7 @@ static int tables_load(const struct tables *t, const struct table_place *p,
 	if (place->len > STORED_MAX || !buf_reserve(&stored, place->len))
 		return err_set(
 			err, ERR_CORRUPT,
-			"%s: the table of a stripe at offset %llu has %u bytes; at most %ld are allowed",
+			"%s: the table of shared data at offset %llu has %u bytes; at most %ld are allowed",
 			file_path(f), (unsigned long long)place->offset,
 			place->len, STORED_MAX);
 	rc = file_read(f, place->offset, stored.ptr, place->len, err);
@@ -155,13 +155,13 @@ static int tables_load(const struct tables *t, const struct table_place *p,
 	if (!rc && crc32c_extend(0, buf_bytes(&stored)) != place->crc)
 		rc = err_set(
 			err, ERR_CORRUPT,
-			"%s: checksum mismatch in the table of a stripe at offset %llu",
+			"%s: checksum mismatch in the table of shared data at offset %llu",
 			file_path(f), (unsigned long long)place->offset);
 	if (!rc) {
 		rc = t->codec->table_open(buf_bytes(&stored), out, err);
 		if (rc)
 			err_wrap(err, rc,
-				 "%s: the table of a stripe at offset %llu",
+				 "%s: the table of shared data at offset %llu",
 				 file_path(f),
 				 (unsigned long long)place->offset);
 	}

@@ -132,7 +132,9 @@ static void compactor_note_incomplete(struct work *k)
 static int compactor_may_go_on(const struct compaction *c, struct err *err)
 {
 	if (c->cancel && atomic_load_explicit(c->cancel, memory_order_relaxed))
-		return err_set(err, ERR_CLOSED, "the compaction was cancelled");
+		return err_set(
+			err, ERR_CLOSED,
+			"the new block was not written, because everprof is shutting down or another job waits");
 	return limits_spend(&c->limits, 0, err);
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/units.h"
 #include "base/vec.h"
 #include "tsdb/block/values.h"
 #include "tsdb/chunk/chunk_writer.h"
@@ -332,15 +333,21 @@ static void rewriter_report(struct rewriter *r, size_t source, int64_t ms,
 	const struct merged_place *p = &r->places[r->sources[source].place];
 	struct labels *ls = NULL;
 	struct buf text = { 0 };
+	char time[40];
 
+	time_format(ms, time);
 	if (!part_labels(part_of(r, source), p->series, &ls, NULL))
 		labels_text(ls, &text);
 	r->o.loss->profiles++;
 	r->o.loss->unread += why->code == ERR_IO;
 	metric_add(r->o.damaged, 1);
-	log_event(r->o.log, LOG_ERROR, "dropping a damaged profile",
-		  LOG_FIELDS(log_text("labels", buf_cstr(&text)),
-			     log_int("time", ms), log_err(why)));
+	log_event(
+		r->o.log, LOG_ERROR,
+		why->code == ERR_IO ?
+			"the disk cannot read a profile; the profile is missing until the disk can read it (the old files are kept as *.unread)" :
+			"dropping a damaged profile",
+		LOG_FIELDS(log_text("labels", buf_cstr(&text)),
+			   log_text("time", time), log_err(why)));
 	labels_unref(ls);
 	buf_fini(&text);
 }

@@ -85,7 +85,7 @@ static int check_duplicate(struct tsdb *db, const struct sample *s,
 		if (rc)
 			return err_set(
 				err, ERR_EXISTS,
-				"a different profile of this series is already stored at %s; the new one is dropped",
+				"this series already has a different profile with the time %s; the new one is dropped",
 				text);
 	}
 	return 0;
@@ -184,7 +184,7 @@ static int append_make_room(struct tsdb *db, struct err *err)
 		return 0;
 	return err_set(
 		err, ERR_LIMIT,
-		"the WAL has %llu MB, more than %llu MB, and profiles are refused until the flush catches up; the bound is the smallest of --storage.tsdb.wal-budget, an eighth of --storage.tsdb.retention.size and an eighth of the disk, and a quarter more",
+		"the WAL has %llu MB, more than the allowed %llu MB; profiles are refused until the flush catches up; allowed is a quarter more than the smallest of --storage.tsdb.wal-budget, an eighth of --storage.tsdb.retention.size and an eighth of the disk",
 		(unsigned long long)(wal_bytes(db->wal) / MIB),
 		(unsigned long long)(hard / MIB));
 }

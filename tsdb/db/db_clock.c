@@ -2,6 +2,7 @@
 #include "tsdb/db/db_clock.h"
 
 #include "base/mutex.h"
+#include "base/units.h"
 
 #define SAVE_NS (60 * CLOCK_MINUTE_NS)
 
@@ -38,11 +39,16 @@ struct trusted_time db_clock_time(struct tsdb *db)
 /* Log that the system clock is in doubt. */
 static void db_clock_log_doubt(const struct tsdb *db)
 {
+	char clock[40];
+	char expected[40];
+
+	time_format(clock_ms(db->o.clock), clock);
+	time_format(db->state.clock.trusted_ms, expected);
 	log_event(
 		db->o.log, LOG_WARN,
-		"the system clock differs by more than a day from the expected time (it jumped, or everprof was stopped); until this is settled, no profile is removed or refused as too old or too new, except what both times call too old. If the clock is wrong, correct it; if it is right, confirm it (everprof tsdb confirm-clock, or the admin API) or wait a week",
-		LOG_FIELDS(log_int("clock_ms", clock_ms(db->o.clock)),
-			   log_int("expected_ms", db->state.clock.trusted_ms)));
+		"the system clock differs by more than a day from the expected time (the clock was changed, or everprof was stopped for more than a day); until this is settled, a profile is removed as too old, or refused for now as too old or too new, only if it is so by both times. If the clock is wrong, correct it; if it is right, confirm it (POST /api/v1/admin/tsdb/confirm_clock, or stop everprof and run everprof tsdb confirm-clock DIR), or wait a week",
+		LOG_FIELDS(log_text("clock", clock),
+			   log_text("expected", expected)));
 }
 
 /* Save the clock. */

@@ -94,7 +94,9 @@ static void loading_pass_over(struct tsdb *db, const char *dir,
 	metric_add(db->env.corruptions, 1);
 	log_event(
 		db->o.log, LOG_ERROR,
-		"the disk cannot read a head block or block: its profiles are missing in all answers; everprof tries again every five minutes",
+		db->o.maintain_ms < 0 ?
+			"the disk cannot read a head block or block: its profiles are missing in all answers" :
+			"the disk cannot read a head block or block: its profiles are missing in all answers; everprof tries again every five minutes",
 		LOG_FIELDS(log_text("directory", path), log_err(err)));
 	loading_note_unread(db, dir, name);
 }
@@ -132,8 +134,10 @@ static int open_named(struct tsdb *db, const char *path, const char *name,
 	 */
 	if (!loading_is_named(name, &b->meta.ulid)) {
 		block_unref(b);
-		return err_set(err, ERR_CORRUPT,
-			       "%s is a copy of another block", path);
+		return err_set(
+			err, ERR_CORRUPT,
+			"%s: the directory is a copy of another block, or was renamed: its name is not the ULID in its meta.json",
+			path);
 	}
 	*out = b;
 	return 0;

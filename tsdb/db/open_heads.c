@@ -43,7 +43,7 @@ static int make_head(struct tsdb *db, int64_t start, uint64_t lsn,
 			     err);
 
 	if (rc == ERR_EXISTS)
-		return err_wrap(err, ERR_IO, "head block");
+		return err_wrap(err, ERR_IO, "cannot create a head block");
 	if (rc)
 		return rc;
 	db_add_head(db, r);

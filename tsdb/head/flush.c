@@ -5,6 +5,7 @@
 #include "base/enc.h"
 #include "base/mem.h"
 #include "base/mutex.h"
+#include "base/units.h"
 #include "model/types.h"
 #include "tsdb/chunk/chunk_writer.h"
 #include "tsdb/io/record.h"
@@ -244,16 +245,18 @@ static void report_damage(struct flusher *f, uint32_t series,
 			  const struct unflushed *p, const struct err *err)
 {
 	struct buf labels = { 0 };
+	char time[40];
 
+	time_format(p->ms, time);
 	labels_text(series_at(f->head, series)->labels, &labels);
 	metric_add(f->damaged, 1);
 	log_event(
 		f->log, LOG_ERROR,
 		err->code == ERR_IO ?
-			"a profile that the disk cannot read is missing until it can be read" :
-			"dropping a damaged profile",
+			"the disk cannot read a profile of the WAL; the profile is missing until the disk can read it" :
+			"dropping a damaged profile of the WAL",
 		LOG_FIELDS(log_text("labels", buf_cstr(&labels)),
-			   log_int("time", p->ms), log_err(err)));
+			   log_text("time", time), log_err(err)));
 	buf_fini(&labels);
 }
 
@@ -435,7 +438,7 @@ static int flush_leave_out(struct flusher *f, uint32_t series,
 	if (why->code == ERR_IO && wal_mark_unread(f->wal, p->lsn, err))
 		return err_wrap(
 			err, ERR_AGAIN,
-			"cannot mark a WAL segment that is not readable");
+			"cannot give a WAL segment that the disk cannot read its second name *.unread");
 	report_damage(f, series, p, why);
 	return 0;
 }
@@ -574,7 +577,7 @@ static int flush_mend(struct head *r, struct err *err)
 	if (rc)
 		return err_wrap(
 			err, rc,
-			"a failed write cannot be undone yet (the profiles are kept in the WAL)");
+			"an incomplete write to a head block cannot be undone yet; its profiles stay in the WAL");
 	r->broken = false;
 	return 0;
 }

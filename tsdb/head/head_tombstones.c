@@ -213,7 +213,7 @@ int head_delete(struct head *r, const struct postings *series, int64_t from,
 	if (rc)
 		return err_wrap(
 			err, rc,
-			"nothing can be deleted while the disk cannot read what was deleted before");
+			"no profile can be deleted in a head block whose earlier deletions the disk cannot read");
 	mutex_lock(&r->mu);
 	for (size_t i = 0; i < series->count; i++)
 		add_gap_locked(r, series->v[i], &g);
@@ -226,7 +226,7 @@ int head_delete(struct head *r, const struct postings *series, int64_t from,
 	rc = head_write_file(r, err);
 	return rc ? err_wrap(
 			    err, rc,
-			    "%s: the deletion is not saved, and its profiles come back at the next start",
+			    "the deletion is not saved, and the deleted profiles come back at the next start: head block %s",
 			    r->path) :
 		    0;
 }

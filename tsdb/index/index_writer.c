@@ -263,7 +263,7 @@ int index_writer_new(struct fs *fs, const char *path, uint32_t symbols,
 	if (bytes + 4 > UINT32_MAX)
 		return err_set(
 			err, ERR_TOOBIG,
-			"%s: the label strings have %llu bytes; an index can have at most 4 GiB",
+			"%s: the label strings have %llu bytes; an index can hold at most 4 GiB of them",
 			path, (unsigned long long)bytes);
 	w = mem_new(struct index_writer);
 	w->fs = fs;

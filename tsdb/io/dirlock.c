@@ -24,7 +24,7 @@ struct dirlock {
 
 /*
  * Set ERR_BUSY. The message contains the process id of the process that holds
- * the lock, read from the lock file `fd`, or 0 if the file is missing or empty.
+ * the lock, read from the lock file `fd`, if it has one.
  */
 static int dirlock_fail_busy(int fd, const char *dir, struct err *err)
 {
@@ -32,6 +32,10 @@ static int dirlock_fail_busy(int fd, const char *dir, struct err *err)
 	ssize_t n = fd < 0 ? 0 : pread(fd, pid, sizeof(pid) - 1, 0);
 
 	pid[n > 0 ? n : 0] = 0;
+	/* The file is empty while the other process starts, or on a full disk. */
+	if (strtol(pid, NULL, 10) <= 0)
+		return err_set(err, ERR_BUSY,
+			       "%s is in use by another everprof process", dir);
 	return err_set(err, ERR_BUSY,
 		       "%s is in use by another everprof process (pid %ld)",
 		       dir, strtol(pid, NULL, 10));
@@ -41,11 +45,11 @@ static int dirlock_fail_busy(int fd, const char *dir, struct err *err)
  * Lock the file `fd` without waiting. If `fd` is negative, its open() has
  * failed, and errno must still have the error of open().
  */
-static int dirlock_lock(int fd, const struct dirlock *l, const char *dir,
-			struct err *err)
+static int dirlock_lock(int fd, const char *path, const struct dirlock *l,
+			const char *dir, struct err *err)
 {
 	if (fd < 0)
-		return err_sys(err, "lock %s", dir);
+		return err_sys(err, "open %s", path);
 	if (!flock(fd, LOCK_EX | LOCK_NB))
 		return 0;
 	return errno == EWOULDBLOCK ? dirlock_fail_busy(l->file, dir, err) :
@@ -66,9 +70,9 @@ int dirlock_take(const char *dir, struct dirlock **out, struct err *err)
 
 	l->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	l->file = open(path, O_RDWR | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0640);
-	rc = dirlock_lock(l->dir, l, dir, err);
+	rc = dirlock_lock(l->dir, dir, l, dir, err);
 	if (!rc)
-		rc = dirlock_lock(l->file, l, dir, err);
+		rc = dirlock_lock(l->file, path, l, dir, err);
 	if (rc) {
 		dirlock_release(l);
 		return rc;

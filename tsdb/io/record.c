@@ -64,8 +64,12 @@ static int copy_decode(struct bytes copy, uint32_t magic,
 		return err_set(
 			err, ERR_CORRUPT,
 			"the file is an everprof file of another kind (wrong magic number)");
-	if (version != VERSION || reserved.ptr[0] || reserved.ptr[1] ||
-	    reserved.ptr[2])
+	if (version == VERSION &&
+	    (reserved.ptr[0] || reserved.ptr[1] || reserved.ptr[2]))
+		return err_set(
+			err, ERR_UNSUPPORTED,
+			"the file needs a feature that this version of everprof does not know; use the newer version that wrote the file");
+	if (version != VERSION)
 		return err_set(
 			err, ERR_UNSUPPORTED,
 			"file format %u is not supported: this version of everprof reads format %d; use the newer version that wrote the file",

@@ -191,7 +191,9 @@ static int rewrite_one(struct tsdb *db, const struct part *p,
 	if (p->block->damaged && !how->salvage)
 		return err_set(
 			err, p->block->unreadable ? ERR_IO : ERR_CORRUPT,
-			"%s is damaged: run everprof tsdb verify and everprof tsdb repair",
+			p->block->unreadable ?
+				"%s: the disk cannot read all files of the block; stop everprof, and run everprof tsdb repair" :
+				"%s is damaged: run everprof tsdb verify, then stop everprof and run everprof tsdb repair",
 			p->block->path);
 	rc = rewrite_blocks(db, p, 1, how, &out->loss, err);
 	out->count += !rc;

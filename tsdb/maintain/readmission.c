@@ -93,7 +93,8 @@ static int readmit_head(struct readmission *m, struct err *err)
 	int rc = head_open(&m->db->env, strrchr(m->path, '/') + 1, &r, err);
 
 	if (!rc && part_is_unread((struct part){ .head = r }))
-		rc = err_set(err, ERR_IO, "%s cannot be read yet", m->path);
+		rc = err_set(err, ERR_IO,
+			     "the disk still cannot read all of %s", m->path);
 	if (!rc)
 		rc = readmit_part(m, (struct part){ .head = r }, err);
 	head_unref(r);
@@ -107,7 +108,8 @@ static int readmit_block(struct readmission *m, struct err *err)
 	int rc = block_open(&m->db->benv, m->path, &b, err);
 
 	if (!rc && part_is_unread((struct part){ .block = b }))
-		rc = err_set(err, ERR_IO, "%s cannot be read yet", m->path);
+		rc = err_set(err, ERR_IO,
+			     "the disk still cannot read all of %s", m->path);
 	if (!rc)
 		rc = readmit_part(m, (struct part){ .block = b }, err);
 	block_unref(b);

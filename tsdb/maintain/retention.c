@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/mutex.h"
+#include "base/units.h"
 #include "tsdb/compact/planner.h"
 #include "tsdb/db/db_clock.h"
 #include "tsdb/db/flush_policy.h"
@@ -99,12 +100,15 @@ static void describe_items(const struct part *v, size_t count,
 static void log_removal(const struct tsdb *db, struct part p,
 			const struct plan_item *it, bool by_size)
 {
+	char end[40];
+
+	time_format(it->max_ms, end);
 	log_event(db->o.log, LOG_INFO,
 		  "retention removes a block or head block",
 		  LOG_FIELDS(log_text("directory",
 				      p.head ? p.head->path : p.block->path),
 			     log_text("by", by_size ? "size" : "time"),
-			     log_int("before", it->max_ms),
+			     log_text("end", end),
 			     log_int("bytes", (int64_t)it->bytes)));
 }
 

@@ -114,7 +114,7 @@ static void agent_store_readmit_all(struct agent_store *s)
 	if (rc && rc != ERR_CLOSED)
 		log_event(
 			s->o.log, LOG_ERROR,
-			"cannot take back the profiles of WAL segments that the disk could not read earlier (wal/*.unread); everprof tries again in five minutes",
+			"cannot append again the profiles of WAL segments that the disk could not read earlier (wal/*.unread); everprof tries again in five minutes",
 			LOG_FIELDS(log_err(&err)));
 	s->readmitted_ns = clock_mono_ns();
 }

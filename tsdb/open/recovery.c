@@ -5,6 +5,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/units.h"
 #include "tsdb/db/db_clock.h"
 #include "tsdb/db/flush_policy.h"
 #include "tsdb/db/loading.h"
@@ -89,6 +90,7 @@ static struct head *head_of(struct tsdb *db, const struct labels *ls,
 			    const struct segment_entry *e)
 {
 	struct head *r = open_heads_find(db, window_start(e->ms), e->lsn);
+	char time[40];
 	struct err err;
 
 	if (r || is_accounted_for(db, ls, e))
@@ -105,12 +107,13 @@ static struct head *head_of(struct tsdb *db, const struct labels *ls,
 		 * The record stays in the WAL: its segment is marked, and its
 		 * profiles are appended again later.
 		 */
+		time_format(e->ms, time);
 		metric_add(db->env.corruptions, 1);
 		log_event(
 			db->o.log, LOG_ERROR,
 			"cannot create a head block for profiles of the WAL; their WAL segment is kept, and they are appended again later",
 			LOG_FIELDS(log_int("segment", (int64_t)(e->lsn >> 32)),
-				   log_int("time", e->ms), log_err(&err)));
+				   log_text("time", time), log_err(&err)));
 		/* wal_mark_settle() tries again. */
 		(void)!wal_mark_unread(db->wal, e->lsn, NULL);
 		return NULL;

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/snappy.h"
 #include "base/table.h"
+#include "base/units.h"
 #include "base/zstd.h"
 #include "tsdb/block/block.h"
 #include "tsdb/block/tombstones.h"
@@ -91,6 +92,16 @@ static void PRINTF(2, 3)
 	w->v->damaged(w->v->ctx, &err);
 }
 
+/* Report to the visitor a profile whose series is not known. */
+static void conprof_report_unknown(struct walk *w, int64_t ms)
+{
+	char time[40];
+
+	time_format(ms, time);
+	conprof_report_damage(w, "a profile at %s belongs to an unknown series",
+			      time);
+}
+
 /*
  * Report to the visitor that the profiles of a series in the time range [from,
  * to] are damaged.
@@ -99,12 +110,14 @@ static void conprof_report_loss(struct walk *w, struct labels *ls, int64_t from,
 				int64_t to)
 {
 	struct buf text = { 0 };
+	char first[40];
+	char last[40];
 
+	time_format(from, first);
+	time_format(to, last);
 	labels_text(ls, &text);
-	conprof_report_damage(w,
-			      "a chunk of %s from %" PRId64 " to %" PRId64
-			      " ms is damaged",
-			      buf_cstr(&text), from, to);
+	conprof_report_damage(w, "a chunk of %s from %s to %s is damaged",
+			      buf_cstr(&text), first, last);
 	buf_fini(&text);
 }
 
@@ -318,11 +331,7 @@ static int samples_record(struct walk *w, struct dec d, struct err *err)
 		if (d.bad)
 			conprof_report_damage(w, "a samples record is damaged");
 		else if (!ls)
-			conprof_report_damage(
-				w,
-				"a sample at %" PRId64
-				" ms belongs to an unknown series",
-				ms);
+			conprof_report_unknown(w, ms);
 		else if (w->v->wants(w->v->ctx, ms))
 			rc = w->v->visit(w->v->ctx, w->path, ls, ms, value,
 					 err);
@@ -541,7 +550,7 @@ static int visit_head_chunk(struct walk *w, struct dec *d, struct bytes file,
 	if (encoding != ENCODING_BYTES || !c.labels) {
 		conprof_report_damage(
 			w,
-			"at offset %zu: a chunk of an unknown series, or with an unknown encoding",
+			"at offset %zu: a chunk is skipped, because its series or its encoding is not known",
 			(size_t)(start - file.ptr));
 		return 0;
 	}

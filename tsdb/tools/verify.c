@@ -200,7 +200,7 @@ static void verify_records(struct log_verify *l, struct bytes file,
 	else if (sealed)
 		verify_report(
 			l->v, l->path,
-			"the segment was not closed: its last records may be missing");
+			"the WAL segment was not closed (normal after a crash): its last records may be missing");
 }
 
 /*
@@ -236,7 +236,8 @@ static void verify_log(struct verify *v, const char *path, uint32_t magic,
 	if (rc && !(live && bytes.len < FILE_HEADER))
 		verify_report(v, path, "%s", err.msg);
 	if (!rc && magic == MAGIC_TOMBSTONES && bytes.len == FILE_HEADER)
-		verify_report(v, path, "the tombstones are missing");
+		verify_report(v, path,
+			      "the file has a header, but no tombstones");
 	/*
 	 * Readers use only one of the two copies of the header, so they would
 	 * not notice damage to the other copy.
@@ -422,7 +423,10 @@ static void verify_block(struct verify *v, const struct block_env *env,
 	}
 	ulid_format(&b->meta.ulid, name);
 	if (strcmp(strrchr(path, '/') + 1, name) != 0)
-		verify_report(v, path, "is a copy of block %s", name);
+		verify_report(
+			v, path,
+			"the name of the directory is not the ULID in its meta.json: it is a copy of block %s, or that block was renamed",
+			name);
 	verify_open_block(v, b);
 	block_unref(b);
 }
@@ -487,7 +491,7 @@ static int verify_blocks(struct verify *v, const char *dir,
 		else if (trash_is_aside_name(l.names[i]))
 			verify_report(
 				v, path,
-				"was set aside because it could not be read");
+				"everprof has renamed this, because it was damaged or the disk could not read it");
 	}
 	name_list_fini(&l);
 	tables_free(env.tables);
@@ -520,7 +524,7 @@ static void verify_heads(struct verify *v, const char *dir,
 		if (trash_is_aside_name(l.names[i]))
 			verify_report(
 				v, at,
-				"was set aside because it could not be read");
+				"everprof has renamed this, because it was damaged or the disk could not read it");
 		else if (!strstr(l.names[i], HEAD_DELETE_SUFFIX))
 			verify_head(v, &env, l.names[i], live);
 	}
@@ -566,7 +570,7 @@ static void verify_wal(struct verify *v, const char *dir, bool live)
 		if (trash_is_aside_name(l.names[i]))
 			verify_report(
 				v, at,
-				"was set aside because it could not be read completely");
+				"everprof has kept this under another name, because it was damaged or the disk could not read all of it");
 		if (!is_segment(l.names[i]))
 			continue;
 		v->segments++;

@@ -103,7 +103,7 @@ static int wal_clean(struct wal *w, struct err *err)
 		if (fs_unlink(w->o.fs, path, err))
 			log_event(
 				w->o.log, LOG_WARN,
-				"cannot remove a retired WAL segment; the next start tries again",
+				"cannot remove a WAL segment that is no longer needed; the next start tries again",
 				LOG_FIELDS(log_text("file", path),
 					   log_err(err)));
 	}
@@ -124,7 +124,7 @@ static bool wal_read_numbers(struct wal *w)
 		return false;
 	log_event(
 		w->o.log, LOG_WARN,
-		"cannot read the file wal/numbers, which says where the WAL should begin and end; if profiles are lost there, nobody will notice",
+		"cannot read the file wal/numbers, which says where the WAL should begin and end; everprof does not notice if profiles are missing at the beginning or the end of the WAL",
 		LOG_FIELDS(log_err(&err)));
 	return true;
 }
@@ -134,7 +134,7 @@ static void wal_report_no_numbers(const struct wal *w)
 {
 	log_event(
 		w->o.log, LOG_WARN,
-		"the file wal/numbers is missing; if segments of the WAL were removed, too, nobody knows how many profiles are lost",
+		"the file wal/numbers is missing; if segments of the WAL were removed, too, everprof cannot tell how many profiles are lost",
 		LOG_FIELDS(log_text("dir", w->dir)));
 }
 
@@ -325,10 +325,7 @@ int wal_roll(struct wal *w, struct err *err)
 	while (w->syncing)
 		mutex_wait(&w->mu, &w->synced);
 	if (!old->failed && sync_segment_locked(w, old, end, &why))
-		log_event(
-			w->o.log, LOG_ERROR,
-			"cannot sync a WAL segment; its profiles are flushed to the head block instead, and until then a crash of the machine may lose them",
-			LOG_FIELDS(log_err(&why)));
+		wal_segment_report_unsynced(w, &why);
 	mutex_unlock(&w->mu);
 	if (!current_failed(w))
 		wal_write_directory(w, old, &w->directory, (uint32_t)end);
@@ -374,7 +371,9 @@ static int wal_make_current(struct wal *w, size_t body_len, struct err *err)
 		 offset + body_len + RECORD_HEAD_MAX > OFFSET_MAX)
 		rc = wal_roll(w, err);
 	/* Callers would take ERR_EXISTS for a conflicting profile. */
-	return rc == ERR_EXISTS ? err_wrap(err, ERR_IO, "WAL segment") : rc;
+	return rc == ERR_EXISTS ?
+		       err_wrap(err, ERR_IO, "cannot create a WAL segment") :
+		       rc;
 }
 
 /* Write a record of a kind; its bytes are then in w->scratch. */
@@ -454,7 +453,7 @@ static int wal_tell_failed(const struct wal_segment *s, struct err *err)
 {
 	return err_set(
 		err, ERR_IO,
-		"%s: an earlier write or sync of this WAL segment failed; a crash of the machine may lose its profiles until they are flushed",
+		"%s: an earlier write or sync of this WAL segment failed; until its profiles are flushed or sent, a crash of the machine may lose them",
 		file_path(s->file));
 }
 
@@ -553,7 +552,7 @@ static void leave_unsealed(struct wal *w, struct wal_segment *s, uint64_t end,
 	mutex_unlock(&w->mu);
 	log_event(
 		w->o.log, LOG_WARN,
-		"cannot seal a WAL segment; no profile is lost, and the segment is flushed early",
+		"cannot write the list of profiles at the end of a WAL segment; no profile is lost, but the next start has to read the whole segment unless it is flushed or sent before",
 		LOG_FIELDS(log_text("file", file_path(s->file)), log_err(err)));
 }
 

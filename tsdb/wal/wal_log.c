@@ -222,9 +222,10 @@ static int read_in_segment(const struct readable *r, uint64_t *position,
 		return ERR_AGAIN;
 	}
 	if (!rc && !len)
-		rc = err_set(err, ERR_CORRUPT,
-			     "%s: damaged record or torn end at offset %llu",
-			     file_path(r->s->file), (unsigned long long)at);
+		rc = err_set(
+			err, ERR_CORRUPT,
+			"%s: the record at offset %llu is damaged or incomplete",
+			file_path(r->s->file), (unsigned long long)at);
 	else if (!rc)
 		rc = (with_body ? wal_segment_read : wal_segment_head)(
 			r->s, base | at, (uint32_t)len, buf, &p, err);
@@ -305,7 +306,7 @@ static int wal_log_pass(struct wal *w, uint64_t *position, uint64_t number,
 		return ERR_IO;
 	*position = number << 32;
 	return aside ? err_set(err, ERR_NOTFOUND,
-			       "profiles before WAL segment %llu could not be read; they are appended again when they can be",
+			       "the disk cannot read profiles of the WAL before segment %llu; they are appended again when the disk can read them",
 			       (unsigned long long)number) :
 		       0;
 }

@@ -45,7 +45,8 @@ int wal_numbers_read(struct wal_numbers *out, struct fs *fs, const char *dir,
 		out->tail.next = dec_be64(&d);
 		out->tail.last_ms = (int64_t)dec_be64(&d);
 		if (d.bad || dec_left(&d))
-			rc = err_set(err, ERR_CORRUPT, "%s: malformed", path);
+			rc = err_set(err, ERR_CORRUPT,
+				     "%s: the file is malformed", path);
 	}
 	if (!rc) {
 		struct file_header h = { 0 };
@@ -132,7 +133,7 @@ static void wal_numbers_report(const struct wal *w, const struct err *err)
 {
 	log_event(
 		w->o.log, LOG_WARN,
-		"cannot note which profiles the WAL has; the next start would not notice if some were missing",
+		"cannot write to the file wal/numbers which profiles the WAL has; the next start would not notice if some were missing",
 		LOG_FIELDS(log_err(err)));
 }
 

@@ -111,13 +111,14 @@ static void wal_replay_report_damage(void *ctx, uint64_t offset, uint64_t len,
 {
 	struct replay *r = ctx;
 
-	torn = torn && (offset >= r->segment->expected_end ||
-			(r->segment->guessed && offset == FILE_HEADER));
+	if (r->segment->guessed && offset == FILE_HEADER)
+		return;
+	torn = torn && offset >= r->segment->expected_end;
 	metric_add(torn ? r->w->o.torn : r->w->corruptions, 1);
 	log_event(
 		r->w->o.log, LOG_WARN,
-		torn ? "WAL segment has a torn end (normal after a crash, or while a server writes)" :
-		       "WAL segment is damaged or cut short; the profiles in the damaged part are lost unless they were flushed before",
+		torn ? "a WAL segment has a torn end, an incomplete last record (normal after a crash, or while a server writes)" :
+		       "a WAL segment is damaged or cut short; the profiles in the damaged part are lost unless they were flushed or sent before",
 		LOG_FIELDS(log_text("file", file_path(r->segment->file)),
 			   log_int("offset", (int64_t)offset),
 			   log_int("bytes", (int64_t)len)));
@@ -160,7 +161,7 @@ static void wal_replay_report_unread(void *ctx, uint64_t offset, uint64_t len)
 	metric_add(r->w->corruptions, 1);
 	log_event(
 		r->w->o.log, LOG_ERROR,
-		"the disk cannot read some bytes of a WAL segment; profiles that were not flushed may be missing; the file is kept",
+		"the disk cannot read some bytes of a WAL segment; profiles that were not flushed or sent may be missing; the file is kept",
 		LOG_FIELDS(log_text("file", file_path(r->segment->file)),
 			   log_int("offset", (int64_t)offset),
 			   log_int("bytes", (int64_t)len)));
@@ -319,10 +320,7 @@ static void sync_replayed(struct wal *w, struct wal_segment *s)
 		return;
 	s->failed = true;
 	s->durable = s->number << 32 | FILE_HEADER;
-	log_event(
-		w->o.log, LOG_ERROR,
-		"cannot sync a WAL segment; its profiles are flushed to the head block instead, and until then a crash of the machine may lose them",
-		LOG_FIELDS(log_err(&err)));
+	wal_segment_report_unsynced(w, &err);
 }
 
 /*

@@ -122,7 +122,9 @@ int wal_segment_set_aside(struct wal *w, struct file *f, struct err *err)
 	metric_add(w->corruptions, 1);
 	log_event(
 		w->o.log, LOG_ERROR,
-		"a WAL segment has lost its contents; its profiles are lost unless they were flushed before; it is renamed to *" ASIDE_DAMAGED,
+		w->o.read_only ?
+			"a WAL segment has lost its contents; its profiles are lost unless they were flushed or sent before" :
+			"a WAL segment has lost its contents; its profiles are lost unless they were flushed or sent before; it is renamed to *" ASIDE_DAMAGED,
 		LOG_FIELDS(log_text("file", file_path(f))));
 	return w->o.read_only ? 0 :
 				trash_rename_aside(w->o.fs, file_path(f),
@@ -136,13 +138,23 @@ int wal_segment_set_aside(struct wal *w, struct file *f, struct err *err)
 static int drop_stillborn(struct wal *w, struct file *f, uint64_t size,
 			  struct err *err)
 {
-	if (size < FILE_HEADER)
+	if (size < FILE_HEADER && !w->o.read_only)
 		log_event(
 			w->o.log, LOG_WARN,
-			"removing a WAL segment without a complete header: it has no profiles, which is normal after a crash; if it had some, they are lost unless they were flushed or sent before",
+			"removing a WAL segment whose header is incomplete, which is normal after a crash before its first profile; if the file was cut short instead, its profiles are lost unless they were flushed or sent before",
 			LOG_FIELDS(log_text("file", file_path(f)),
 				   log_int("size", (int64_t)size)));
 	return w->o.read_only ? 0 : fs_unlink(w->o.fs, file_path(f), err);
+}
+
+void wal_segment_report_unsynced(const struct wal *w, const struct err *err)
+{
+	log_event(
+		w->o.log, LOG_ERROR,
+		w->o.no_heads ?
+			"cannot sync a WAL segment; until its profiles are sent, a crash of the machine may lose them" :
+			"cannot sync a WAL segment; its profiles are flushed to the head block instead, and until then a crash of the machine may lose them",
+		LOG_FIELDS(log_err(err)));
 }
 
 void segment_tell_left_alone(struct wal *w, uint64_t number, const char *path,
@@ -152,7 +164,7 @@ void segment_tell_left_alone(struct wal *w, uint64_t number, const char *path,
 	metric_add(w->corruptions, 1);
 	log_event(
 		w->o.log, LOG_ERROR,
-		"cannot read a WAL segment; its file is kept, but its profiles that were not flushed are missing",
+		"cannot read a WAL segment; its file is kept, but its profiles that were not flushed or sent are missing",
 		LOG_FIELDS(log_text("file", path), log_err(err)));
 	if (err->code == ERR_IO)
 		/* wal_mark_settle() tries again. */
@@ -179,7 +191,7 @@ static int wal_segment_read_header(struct wal *w, const struct file *f,
 	if (!rc && h.number != number)
 		return err_set(
 			err, ERR_CORRUPT,
-			"the file is segment %08llu of a WAL under another name",
+			"by its header, the file is segment %08llu of a WAL, but its name is another",
 			(unsigned long long)h.number);
 	s->salt = h.salt;
 	*before = h.extra;

@@ -49,6 +49,9 @@ NODISCARD int segment_create(struct wal *w, uint64_t number, uint32_t before,
 NODISCARD int wal_segment_set_aside(struct wal *w, struct file *f,
 				    struct err *err);
 
+/* Log that a segment could not be synced, and what that means. */
+void wal_segment_report_unsynced(const struct wal *w, const struct err *err);
+
 /*
  * Log and count a segment that cannot be read. Its file stays on disk, and is
  * set aside if the disk could not read it; see wal_unread.h. The

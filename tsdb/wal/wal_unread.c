@@ -138,7 +138,7 @@ static void wal_unread_report_damage(const struct wal *w, const char *path,
 	metric_add(w->missing, (int64_t)v->missing);
 	log_event(
 		w->o.log, LOG_ERROR,
-		"a WAL segment that was set aside is damaged, and profiles in it are lost; the number lacks those at its end; the file is renamed to *" ASIDE_DAMAGED,
+		"a WAL segment that the disk could not read earlier is damaged, and profiles in it are lost (the field profiles counts them, except those at the end of the segment); the file is renamed to *" ASIDE_DAMAGED,
 		LOG_FIELDS(log_text("path", path),
 			   log_int("profiles", (int64_t)v->missing),
 			   log_int("profiles_found", (int64_t)v->found)));
@@ -188,12 +188,14 @@ void wal_unread_report(const struct log *log, const char *path, int rc,
 	if (!rc)
 		log_event(
 			log, LOG_INFO,
-			"the disk reads again what it could not read before; its profiles are back",
+			"the disk can read again what it could not read earlier; the profiles in it are stored and visible again",
 			LOG_FIELDS(log_text("path", path)));
 	else
 		log_event(
 			log, LOG_WARN,
-			"the disk still cannot read some profiles, which are therefore missing in queries and remote write; everprof tries again in some minutes",
+			rc == ERR_IO ?
+				"the disk still cannot read some profiles, which are therefore missing in queries and remote write; everprof tries again in some minutes" :
+				"profiles that the disk could not read earlier cannot be stored again yet, and are missing in queries and remote write; everprof tries again in some minutes",
 			LOG_FIELDS(log_text("path", path), log_err(err)));
 }
 

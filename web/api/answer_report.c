@@ -308,11 +308,11 @@ static int scale_to_rate(struct writing *w, const struct query_merge *base,
 	const char *why = NULL;
 
 	if (kind == KIND_STATE)
-		why = "values that are a state have no rate";
+		why = "values that are a state, such as memory in use, have no rate";
 	else if (!w->g->has_looked || !base->has_looked)
-		why = "rates need ranges on both sides";
+		why = "rates need a time range on both sides";
 	else if (how != (kind == KIND_FLOW ? AGGREGATE_SUM : AGGREGATE_DELTA))
-		why = "a rate is that of a sum, or of the increase of a counter: use aggregate=auto";
+		why = "rates are computed from sums, or from the increase of a counter: use aggregate=auto";
 	else if (!(w->g->looked_sum > 0) || !(base->looked_sum > 0))
 		why = "it is not known for how long the programs were profiled";
 	if (why && w->q->normalize == NORMALIZE_AUTO)

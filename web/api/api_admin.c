@@ -188,7 +188,7 @@ void api_admin_clean(void *ctx, struct request *r, struct answer *a)
 		if (rc == ERR_TIMEOUT)
 			rc = admin_explain(
 				r, rc,
-				"blocks that were rewritten stay so; repeat the request, or give it more time (timeout=10m)",
+				"blocks that are rewritten already need not be rewritten again; repeat the request, or give it more time (timeout=10m)",
 				&err);
 	}
 	api_admin_finish(a, rc, &err);

@@ -20,7 +20,7 @@ static int changes_parse(const struct request *r, struct query_spec *spec,
 			 struct changes_options *o, size_t memory,
 			 struct err *err)
 {
-	int rc = query_spec_parse(spec, &r->params, "", err);
+	int rc = query_spec_parse_range(spec, &r->params, err);
 	int64_t span = spec->to - spec->from;
 
 	*o = (struct changes_options){
@@ -28,9 +28,6 @@ static int changes_parse(const struct request *r, struct query_spec *spec,
 		.labels = str_of(LABELS_DEFAULT),
 		.decode_memory = memory,
 	};
-	if (!rc && !spec->merged)
-		rc = err_set(err, ERR_INVALID,
-			     "parameters \"from\" and \"to\" are required");
 	if (!rc)
 		rc = range_query_step(r, &o->step_ms, err);
 	if (!rc && !o->step_ms)
@@ -38,7 +35,7 @@ static int changes_parse(const struct request *r, struct query_spec *spec,
 	if (!rc && span / o->step_ms >= TIMELINE_POINTS_MAX)
 		rc = err_set(
 			err, ERR_INVALID,
-			"parameter \"step\": the time range has more than %d steps",
+			"parameter \"step\": the time range has more than %d steps: use a larger step or a shorter time range",
 			TIMELINE_POINTS_MAX);
 	(void)params_find(&r->params, "labels", &o->labels);
 	if (!rc && str_count(o->labels, ',') >= LABELS_MAX)

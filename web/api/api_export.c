@@ -348,7 +348,7 @@ static int api_export_start(struct request *r, struct export *e,
 		if (!querier_count(e->q))
 			return err_set(
 				err, ERR_CORRUPT,
-				"no profile found; stored data could not be read: %s",
+				"no profile was found, but some stored data could not be read: %s",
 				querier_lost(e->q)->msg);
 	}
 	if (!querier_count(e->q))

@@ -98,11 +98,8 @@ static int parse_merging(struct history_query *x, const struct params *p,
 static int history_parse(struct history_query *x, const struct request *r,
 			 struct err *err)
 {
-	int rc = query_spec_parse(&x->spec, &r->params, "", err);
+	int rc = query_spec_parse_range(&x->spec, &r->params, err);
 
-	if (!rc && !x->spec.merged)
-		rc = err_set(err, ERR_INVALID,
-			     "parameters \"from\" and \"to\" are required");
 	if (!rc)
 		rc = range_query_step(r, &x->o.step_ms, err);
 	if (!rc && !x->o.step_ms)

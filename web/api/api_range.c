@@ -398,7 +398,7 @@ static void api_range_finish(struct listing *l)
 					 coverage_lost(&l->coverage);
 	CLEANUP(mem_freep)
 	char *unread = mem_printf(
-		"stored data could not be read and is left out; the first error: %s",
+		"some stored data could not be read and is left out; the first error: %s",
 		lost ? lost->msg : "");
 	const char *warnings[4] = { NULL };
 	size_t n = 0;

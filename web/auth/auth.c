@@ -253,7 +253,7 @@ static int refuse_opening(const struct auth *a, const struct web_config *next,
 	const char *what = web_config_opens(&a->config, next);
 
 	if (!what && has_fewer_limits(a, next))
-		what = "the new file removes a user from basic_auth_scopes";
+		what = "the new file removes a user from basic_auth_scopes, which would give this user all scopes";
 	return what ? err_set(err, ERR_DENIED,
 			      "%s; if this is intended, restart everprof",
 			      what) :

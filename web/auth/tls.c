@@ -90,10 +90,16 @@ int tls_check(const struct web_tls *t, struct err *err)
 		 * gnutls returns the number of CAs. There must be at least one
 		 * CA.
 		 */
-		rc = rc > 0 ? 0 :
-			      tls_refuse(err,
-					 "tls_server_config: invalid client_ca",
-					 rc);
+		if (!rc)
+			rc = err_set(
+				err, ERR_INVALID,
+				"tls_server_config: client_ca_file has no certificate");
+		else if (rc < 0)
+			rc = tls_refuse(err,
+					"tls_server_config: invalid client_ca",
+					rc);
+		else
+			rc = 0;
 	} else {
 		rc = 0;
 	}

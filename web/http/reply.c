@@ -50,7 +50,9 @@ static void pack_body(struct exchange *x)
 void reply_finish(struct exchange *x)
 {
 	if (x->answer.body.over)
-		exchange_refuse(x, ERR_LIMIT, "the response is too large");
+		exchange_refuse(
+			x, ERR_LIMIT,
+			"the response is larger than --query.memory allows");
 	pack_body(x);
 	query_settle(&x->answer.work);
 }

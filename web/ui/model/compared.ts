@@ -103,8 +103,9 @@ export function doubtText(
   data: Partial<Pick<CompareAnswer, 'few_buckets' | 'drift' | 'bursty' | 'few_instances'>>,
 ): string {
   if (data.few_buckets) return 'These ranges are too short to tell a change from noise: take longer ones.';
-  if (data.drift) return 'Values of this kind drift without a reason, so a difference says nothing about the program.';
-  if (data.bursty) return 'Take longer ranges: the load changes more slowly than these average.';
+  if (data.drift)
+    return 'These values are a state, such as memory in use, which drifts even if no program changes: a difference says nothing about the program.';
+  if (data.bursty) return 'Take longer time ranges: the load changes so slowly that these do not average it out.';
   if (data.few_instances) return 'Few series are on a side: the machines may differ, not the programs.';
   return '';
 }
