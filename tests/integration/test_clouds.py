@@ -335,7 +335,9 @@ def ec2_takes_keys_from_the_agent_of_a_container(d):
         AWS_CONTAINER_AUTHORIZATION_TOKEN='tok 2',
         AWS_CONTAINER_CREDENTIALS_FULL_URI=cloud.url + '/v2/credentials',
     )
-    expect_error(d, text, 'is neither an https URL', AWS_CONTAINER_CREDENTIALS_FULL_URI='http://example.com/v2/credentials')
+    expect_error(
+        d, text, 'is neither an https URL', AWS_CONTAINER_CREDENTIALS_FULL_URI='http://example.com/v2/credentials'
+    )
     cloud.stop()
 
 
@@ -959,11 +961,7 @@ def answers_cannot_keep_everprof_busy(d):
     cloud.trouble = page_of_many
     # The interval of refreshes limits the time for an answer, which may take seconds on a busy machine.
     stack = {'refresh_interval': '30s', 'identity_endpoint': cloud.url + '/identity', **STACK}
-    expect_error(
-        d,
-        entry('openstack', role='loadbalancer', **stack),
-        'take more than 256 MB of memory',
-    )
+    expect_error(d, entry('openstack', role='loadbalancer', **stack), 'take more than 256 MB of memory')
     cloud.stop()
     cloud, _ = start_openstack(d)
     many = json.dumps({'floatingips': [{'port_id': None}] * 150000})

@@ -339,7 +339,10 @@ def reload_keeps_unchanged_jobs(d):
     answer = e.get('/-/reload', method='POST')
     text = answer.body.decode()
     assert answer.status == 500 and 'failed to reload config: ' in text, text
-    assert 'everprof.yaml:3:3: field tarets not found in scrape_config (and 1 more; everprof check config lists them all)' in text, text
+    assert (
+        'everprof.yaml:3:3: field tarets not found in scrape_config (and 1 more; everprof check config lists them all)'
+        in text
+    ), text
     assert e.metric('everprof_config_last_reload_successful') == 0
     assert set(pools(e)) == {'stays', 'goes'}
     assert 'job_name: goes' in e.get('/api/v1/status/config').data()['yaml']

@@ -608,7 +608,9 @@ def a_log_that_ends_before_the_cursor_is_named(d):
         if name.isdigit() or name == 'numbers':
             os.unlink(f'{a.d}/data/wal/{name}')
     a.start()
-    assert re.search(r'the WAL ends before the place up to which the receiver has acknowledged it.*after=\S+Z', a.text()), a.text()
+    assert re.search(
+        r'the WAL ends before the place up to which the receiver has acknowledged it.*after=\S+Z', a.text()
+    ), a.text()
     assert a.text().count('the file wal/numbers is missing') == 1, a.text()
     before = len(received(c))
     wait_until('more arrive', 30, lambda: len(received(c)) > before + 5, 0.2)

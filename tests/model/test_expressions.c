@@ -248,9 +248,9 @@ Test(expressions, patterns_are_utf_8)
 	struct err err;
 
 	cr_assert(regex_new(str_of("\xff"), &r, &err) == ERR_INVALID);
-	cr_expect(!strcmp(err.msg,
-			  "invalid regular expression: it is not UTF-8"),
-		  "%s", err.msg);
+	cr_expect(
+		!strcmp(err.msg, "invalid regular expression: it is not UTF-8"),
+		"%s", err.msg);
 }
 
 Test(expressions, patterns_end_at_their_limits)
