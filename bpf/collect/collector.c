@@ -155,8 +155,8 @@ static void collector_scan(struct collector *c)
 }
 
 /*
- * Update the priority of this thread. This is also done within a turn, because
- * a turn may last for seconds.
+ * Update the priority of this thread. collector_turn() does this once at its
+ * start; because it may last for seconds, this is also done in between.
  */
 static void collector_measure(struct collector *c)
 {

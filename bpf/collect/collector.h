@@ -44,9 +44,10 @@ struct collector_options {
 	unsigned hz; /* CPU samples a second on each CPU; 0: none */
 	/* One in this many waits of threads is sampled; 0: none. */
 	unsigned off_cpu;
-	int64_t interval_ms; /* of a profile; INT64_MAX: until collector_stop() */
-	size_t memory;       /* bytes for samples that are not handed over */
-	const char *node;    /* value of the label `node` of all series */
+	/* of a profile; INT64_MAX: until collector_stop() */
+	int64_t interval_ms;
+	size_t memory;    /* bytes for samples that are not handed over */
+	const char *node; /* value of the label `node` of all series */
 	const struct relabel_rules *rules;  /* may be NULL */
 	struct container_names *containers; /* may be NULL */
 	unsigned sample_labels;             /* a set of enum sample_labels */
@@ -87,10 +88,13 @@ struct collector_stats {
 	 */
 	struct err failure;
 	int64_t ends
-		[SAMPLE_ENDS]; /* CPU samples by the reason why the stack ends */
-	int64_t dropped;       /* CPU samples of processes that rules drop */
-	int64_t ring_full; /* not sent: the ring buffer, or the kernel's map of waits, was full */
-	int64_t memory_full; /* samples lost: no memory left, or too many threads wait */
+		/* CPU samples by the reason why the stack ends */
+		[SAMPLE_ENDS];
+	int64_t dropped; /* CPU samples of processes that rules drop */
+	/* not sent: the ring buffer, or the kernel's map of waits, was full */
+	int64_t ring_full;
+	/* samples lost: no memory left, or too many threads wait */
+	int64_t memory_full;
 	int64_t groups_full; /* samples lost: there are too many series */
 	int64_t off_cpu;     /* sampled waits that have ended */
 	/*
@@ -102,9 +106,10 @@ struct collector_stats {
 	int64_t sampled_ns;
 	int64_t busy_ns;
 	int64_t stolen_ns;
-	int64_t profiles;        /* stored by the sink, heartbeats included */
-	int64_t profiles_failed; /* refused by the sink, or given up at the end */
-	int64_t reports_lost;    /* of the kernel, about processes */
+	int64_t profiles; /* stored by the sink, heartbeats included */
+	/* refused by the sink, or given up at the end */
+	int64_t profiles_failed;
+	int64_t reports_lost; /* of the kernel, about processes */
 	int64_t processes;
 	int64_t files;
 	int64_t series;

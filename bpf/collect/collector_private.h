@@ -48,9 +48,9 @@ struct collector {
 	struct collector_options o;
 	pthread_t thread;
 	struct collector_priority priority;
-	unsigned
-		steps; /* number of samples and reports read; see MEASURE_STEPS */
-	int stop_fd;   /* eventfd: readable when the collector is to stop */
+	/* number of samples and reports read; see MEASURE_STEPS */
+	unsigned steps;
+	int stop_fd; /* eventfd: readable when the collector is to stop */
 	VEC(struct pollfd)
 	waits; /* descriptors to be polled; `stop_fd` comes first */
 	struct sampler *sampler;
@@ -104,11 +104,12 @@ struct collector {
 	uint64_t start_after;
 	VEC(struct window_frame) frames; /* of the sample that is being added */
 	struct labels *node; /* labels of all profiles; NULL: no heartbeats */
-	int64_t seen_dropped; /* CPU samples dropped by rules here, not in the kernel */
+	/* CPU samples dropped by rules here, not in the kernel */
+	int64_t seen_dropped;
 	struct collector_stats stats;
 	struct mutex mu;
-	struct collector_stats
-		shown; /* copy of `stats` for other threads, guarded by mu */
+	/* copy of `stats` for other threads, guarded by mu */
+	struct collector_stats shown;
 };
 
 #endif

@@ -144,9 +144,9 @@ static struct labels *sample_labels(struct collector *c,
 }
 
 /*
- * Return the index of a sample's process, which has compiled code, in the
- * window `w`. If the window does not have the process yet, ask for a scan
- * (SCAN_JIT).
+ * Return the index, in the window `w`, of a process that runs code which it has
+ * compiled itself (JIT). If the window does not have the process yet, ask for a
+ * scan (SCAN_JIT).
  */
 static uint32_t sample_compiler(struct collector *c, struct sample_window *w,
 				const struct process *p,

@@ -32,8 +32,8 @@ struct name_budget {
 	int64_t window_ms; /* time for all names of a window; 0: no limit */
 	int64_t end;       /* deadline of this window; 0: none */
 	struct slow_file files[NAME_BUDGET_FILES];
-	unsigned
-		next_file; /* the entry to replace next, modulo NAME_BUDGET_FILES */
+	/* the entry to replace next, modulo NAME_BUDGET_FILES */
+	unsigned next_file;
 	struct {
 		uint32_t uid;
 		int64_t spent;

@@ -30,7 +30,8 @@ enum {
 struct profile_writer {
 	struct profile_writer_options o;
 	struct frame_names names;
-	bool gave_up; /* a profile was refused while `hurrying`: offer no more */
+	/* a profile was refused while `hurrying`: offer no more */
+	bool gave_up;
 	int64_t patient_until_ns; /* end of retries; see WRITER_PATIENCE_MS */
 	pthread_t thread;
 	struct mutex mu;

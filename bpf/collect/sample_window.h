@@ -130,8 +130,8 @@ struct sample_window {
 	VEC(uint32_t) programs;
 	VEC(struct window_file) files;
 	VEC(struct jit_process) processes;
-	unsigned
-		open_maps; /* number of perf maps of `processes` that are open */
+	/* number of perf maps of `processes` that are open */
+	unsigned open_maps;
 	VEC(struct window_frame) frames;
 	VEC(uint32_t)
 	stack_frames; /* indexes of frames; each stack begins with its leaf */

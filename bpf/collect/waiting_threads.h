@@ -39,7 +39,8 @@ struct waiting_threads {
 	VEC(uint32_t) free;
 	struct table by_tid;
 	uint32_t of_users
-		[WAITING_THREADS_USERS]; /* number of threads by user, without root */
+		/* number of threads by user, without root */
+		[WAITING_THREADS_USERS];
 	uint32_t of_all_users;
 };
 

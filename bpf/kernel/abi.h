@@ -42,7 +42,8 @@ struct sampler_mapping {
 	__u64 start;
 	__u64 end;
 	__u64 bias; /* address in memory minus address in the ELF file */
-	__u32 table; /* index of the first entry of its unwind table in the map `entries` */
+	/* index of the first entry of its unwind table in the map `entries` */
+	__u32 table;
 	/*
 	 * Number of pages of the unwind table (see unwind_pack.h); 0: there is
 	 * no table, and only frame pointers can be followed.
@@ -63,14 +64,26 @@ enum sampler_process_flag {
 
 /* Why a stack ends where it ends. */
 enum sample_end {
-	SAMPLE_COMPLETE, /* at an outermost function: of the program, of a thread or of a goroutine */
+	/*
+	 * at an outermost function: of the program, of a thread or of a
+	 * goroutine
+	 */
+	SAMPLE_COMPLETE,
 	SAMPLE_TRUNCATED,  /* there are more frames than a record can have */
 	SAMPLE_NO_PROCESS, /* the process is not known (yet) */
 	SAMPLE_NO_MAPPING, /* an address is in no known mapping */
-	SAMPLE_NO_RULE, /* the unwind table cannot express the rule, or the CFA cannot be computed */
-	SAMPLE_UNREADABLE, /* memory of the stack cannot be read, or rsp or rbp does not lead to a caller */
-	SAMPLE_COMPAT,     /* a 32-bit program */
-	SAMPLE_KERNEL,     /* there is no user space, or none any more */
+	/*
+	 * the unwind table cannot express the rule, or the CFA cannot be
+	 * computed
+	 */
+	SAMPLE_NO_RULE,
+	/*
+	 * memory of the stack cannot be read, or rsp or rbp does not lead to a
+	 * caller
+	 */
+	SAMPLE_UNREADABLE,
+	SAMPLE_COMPAT, /* a 32-bit program */
+	SAMPLE_KERNEL, /* there is no user space, or none any more */
 	/*
 	 * As SAMPLE_COMPLETE, but code without an unwind table was assumed to
 	 * keep frame pointers. If that code does not keep them, callers are
@@ -109,7 +122,11 @@ struct sample_header {
 	__u8 end;     /* enum sample_end */
 	__u8 kind;    /* enum sample_kind */
 	char comm[SAMPLE_COMM_MAX];
-	__u64 since; /* SAMPLE_RESUMES: `time` of the SAMPLE_WAITS record; otherwise, the kernel stores 0 */
+	/*
+	 * SAMPLE_RESUMES: `time` of the SAMPLE_WAITS record; otherwise, the
+	 * kernel stores 0
+	 */
+	__u64 since;
 };
 
 /*

@@ -22,8 +22,8 @@
 /* Sizes of the maps, and how often samples are taken. */
 struct sampler_options {
 	unsigned hz; /* 0: no ticks */
-	unsigned
-		switches; /* one in this many switches of threads is sampled; 0: none */
+	/* one in this many switches of threads is sampled; 0: none */
+	unsigned switches;
 	uint32_t entries;   /* of unwind tables, 8 bytes each */
 	uint32_t mappings;  /* of all processes, 32 bytes each */
 	uint32_t processes; /* about 80 bytes each */

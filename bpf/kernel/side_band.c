@@ -26,8 +26,8 @@ struct side_band {
 	VEC(struct side_band_ring) rings;
 	/* During side_band_drain(). */
 	VEC(struct side_band_record) records;
-	struct arena
-		pieces; /* copies of records that wrap around the end of a buffer */
+	/* copies of records that wrap around the end of a buffer */
+	struct arena pieces;
 };
 
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Side-band records: what the kernel tells about processes beside samples (Linux,
- * include/uapi/linux/perf_event.h, enum perf_event_type). Each ends with its
- * time (sample_id_all with PERF_SAMPLE_TIME).
+ * Side-band records: what the kernel tells about processes in addition to
+ * samples (Linux, include/uapi/linux/perf_event.h, enum perf_event_type). Each
+ * ends with its time (sample_id_all with PERF_SAMPLE_TIME).
  *
  * Ownership: a record borrows its text and its build ID from the bytes that
  * were parsed.
@@ -19,7 +19,8 @@ enum side_band_kind {
 	SIDE_BAND_EXEC,  /* the process runs another program now */
 	SIDE_BAND_NAME,  /* a thread has another name */
 	SIDE_BAND_FORK,  /* a process or a thread was made */
-	SIDE_BAND_EXIT, /* a thread has ended; if pid == tid, the first thread of its process */
+	/* a thread has ended; if pid == tid, the first thread of its process */
+	SIDE_BAND_EXIT,
 	SIDE_BAND_LOST, /* records did not fit into the buffer */
 };
 
@@ -36,18 +37,21 @@ struct side_band_record {
 	uint64_t time; /* of the monotonic clock, in nanoseconds */
 	uint32_t pid;
 	uint32_t tid;
-	uint32_t
-		parent; /* FORK: process that made the new one or the thread; EXIT: parent process */
-	uint64_t
-		start; /* MAP: addresses `start` to `end`; `offset` of `start` in the file */
+	/*
+	 * FORK: process that made the new one or the thread; EXIT: parent
+	 * process
+	 */
+	uint32_t parent;
+	/* MAP: addresses `start` to `end`; `offset` of `start` in the file */
+	uint64_t start;
 	uint64_t end;
 	uint64_t offset;
 	uint32_t major; /* MAP: device and inode, if there is no build ID */
 	uint32_t minor;
 	uint64_t inode;
 	struct bytes build_id;
-	struct str
-		text; /* MAP: path of the file; EXEC, NAME: new name of the thread */
+	/* MAP: path of the file; EXEC, NAME: new name of the thread */
+	struct str text;
 	uint64_t lost; /* LOST: number of records */
 };
 

@@ -55,8 +55,10 @@ struct walk {
 	 */
 	__u32 exact;
 	__u32 end; /* enum sample_end, once the walk has ended */
-	__u32 mapping; /* number of the mapping of the last frame, plus 1; 0: none yet */
-	__u32 switches; /* how often the walk went to a stack at lower addresses */
+	/* number of the mapping of the last frame, plus 1; 0: none yet */
+	__u32 mapping;
+	/* how often the walk went to a stack at lower addresses */
+	__u32 switches;
 	/*
 	 * Set by walk_step(): the address of the frame that it has left is the
 	 * beginning of a function. No call returns there: the kernel, or
@@ -224,8 +226,9 @@ WALK_INLINE enum walk_turn walk_by_pointer(struct walk *w)
 }
 
 /*
- * Go to the caller in code that has no unwind table, and may or may not keep
- * frame pointers.
+ * Go to the caller by rbp, because the unwind table does not say how to find
+ * the caller of this code. The code may not keep frame pointers, so the stack
+ * is marked as guessed.
  */
 WALK_INLINE enum walk_turn walk_by_guess(struct walk *w)
 {

@@ -99,16 +99,17 @@ struct mapped_file {
 	char *path;
 	struct file_identity identity; /* owned */
 	uint32_t uid; /* the user of the processes that have it */
-	uint32_t
-		pid; /* one of these processes, through which the file is opened */
+	/* one of these processes, through which the file is opened */
+	uint32_t pid;
 	unsigned user; /* index in `users` of the table */
 	enum mapped_state state;
-	bool live;   /* not a gap in the array of files */
-	bool in_use; /* a process had it at the last count, file_table_count() */
-	uint64_t
-		unused_at; /* when a count first found no process that has it; 0: one has it */
-	uint32_t
-		table; /* number of its unwind table in the store, or TABLE_STORE_NONE */
+	bool live; /* not a gap in the array of files */
+	/* a process had it at the last count, file_table_count() */
+	bool in_use;
+	/* when a count first found no process that has it; 0: one has it */
+	uint64_t unused_at;
+	/* number of its unwind table in the store, or TABLE_STORE_NONE */
+	uint32_t table;
 	uint64_t tried_at; /* when the last attempt to read it ended */
 	uint32_t failures; /* number of attempts that failed in a row */
 	/*

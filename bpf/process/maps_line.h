@@ -16,8 +16,8 @@ struct maps_line {
 	uint64_t end;
 	bool executable;
 	uint64_t offset; /* in the file */
-	uint32_t
-		major; /* device of the file; without a file, both numbers are 0 */
+	/* device of the file; without a file, both numbers are 0 */
+	uint32_t major;
 	uint32_t minor;
 	uint64_t inode;
 	/*

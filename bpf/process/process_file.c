@@ -89,7 +89,10 @@ static int process_file_step(int dir, const char *name, uint64_t flags,
 	return next;
 }
 
-/* Whether the place that was reached last may be looked at. */
+/*
+ * Whether the place that was reached last is on a mount that may be entered;
+ * see process_mounts_allow().
+ */
 static bool process_file_may_look(int place, struct file_search *s)
 {
 	if (!s->is_allowed)
@@ -97,7 +100,10 @@ static bool process_file_may_look(int place, struct file_search *s)
 	return s->is_allowed;
 }
 
-/* Whether the user may search a directory, and it may be looked at. */
+/*
+ * Whether `dir` is on a mount that may be entered, and the user certainly may
+ * search it.
+ */
 static bool process_file_may_search(int dir, struct file_search *s)
 {
 	const struct process_user *u = s->user;

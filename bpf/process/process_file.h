@@ -24,7 +24,8 @@
  * of the two it is, because both may have the same length.
  */
 struct file_identity {
-	bool is_build_id; /* false: a device and an inode, or no bytes, for any file */
+	/* false: a device and an inode, or no bytes, for any file */
+	bool is_build_id;
 	struct bytes bytes; /* borrowed, or owned, as the holder says */
 };
 

@@ -52,8 +52,9 @@ struct str process_exe_name(struct str path)
 
 /*
  * Add a label, unless its value is empty. Paths and names of processes may have
- * any bytes. Those that are not UTF-8 are replaced, because a label must be
- * UTF-8, and rules shall see every program.
+ * any bytes. Each byte that is not valid UTF-8 is replaced by U+FFFD, because a
+ * label must be UTF-8. The label is not left out, so that relabelling rules can
+ * match every program.
  */
 static void label_add(struct labels_builder *b, const char *name,
 		      struct str value)

@@ -39,8 +39,10 @@ int process_reader_serve(void);
 /* The texts of a process. They borrow the answer. */
 struct process_text {
 	struct str name; /* of its first thread */
-	struct str
-		exe; /* path of its program; empty: a thread of the kernel, or it is ending */
+	/*
+	 * path of its program; empty: a thread of the kernel, or it is ending
+	 */
+	struct str exe;
 	struct str cgroup;  /* the file /proc/PID/cgroup */
 	struct str cmdline; /* each argument ends with NUL */
 	struct str maps;    /* the lines of its executable memory */

@@ -84,8 +84,10 @@ struct process {
 	uint32_t group;
 	uint32_t old_group;
 	bool marked; /* see process_table_mark() */
-	uint32_t
-		scans; /* number of reads that process_table_may_scan() allowed, up to a limit */
+	/*
+	 * number of reads that process_table_may_scan() allowed, up to a limit
+	 */
+	uint32_t scans;
 	uint64_t scan_after; /* when they may be read again */
 	bool asked;          /* it is being read, process_table_may_scan() */
 	uint64_t asked_at;

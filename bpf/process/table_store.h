@@ -44,8 +44,8 @@ struct table_key {
 /* A table: entries in the kernel. */
 struct stored_table {
 	struct table_key key;
-	uint32_t
-		owner; /* user_ranges_share() of the user to whom the file belongs */
+	/* user_ranges_share() of the user to whom the file belongs */
+	uint32_t owner;
 	struct extent entries; /* none: the file has no rows, or no room */
 	uint32_t pages;        /* as in struct unwind_pack; 0: no entries */
 	uint32_t users;        /* number of references */

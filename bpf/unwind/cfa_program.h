@@ -25,8 +25,8 @@ enum {
 struct cfa_program {
 	uint64_t code_align;
 	int64_t data_align;
-	uint64_t
-		watched; /* a register besides rbp whose rule is wanted; 0: none */
+	/* a register besides rbp whose rule is wanted; 0: none */
+	uint64_t watched;
 	struct cfa_rules initial; /* after the instructions of the CIE */
 };
 

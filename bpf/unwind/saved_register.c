@@ -7,7 +7,10 @@ enum {
 	CALL_SIZE = 5,
 };
 
-/* A call in the code of a row. */
+/*
+ * A possible call instruction in the code that a row of the unwind table
+ * describes.
+ */
 struct saved_call {
 	size_t row; /* number of the row */
 	uint64_t target;

@@ -15,7 +15,11 @@ struct unwind_function {
 struct unwind_build {
 	VEC(struct unwind_row) rows;
 	VEC(struct unwind_function) functions;
-	size_t skipped; /* number of functions that could not be read, or have addresses of more than 32 bits */
+	/*
+	 * number of functions that could not be read, or have addresses of more
+	 * than 32 bits
+	 */
+	size_t skipped;
 };
 
 bool unwind_row_same(const struct unwind_row *a, const struct unwind_row *b)

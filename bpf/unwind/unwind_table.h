@@ -25,7 +25,11 @@ enum {
 struct unwind_table {
 	VEC(struct unwind_row) rows;
 	size_t functions; /* number of functions that the table has */
-	size_t skipped; /* number of functions that could not be read, or have addresses of more than 32 bits */
+	/*
+	 * number of functions that could not be read, or have addresses of more
+	 * than 32 bits
+	 */
+	size_t skipped;
 };
 
 /*

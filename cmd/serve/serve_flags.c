@@ -35,8 +35,8 @@ struct flag_row {
 	int64_t min;
 	int64_t max;
 	const char *help;
-	unsigned
-		commands; /* the commands that have the flag: enum serve_command */
+	/* the commands that have the flag: enum serve_command */
+	unsigned commands;
 };
 
 /*

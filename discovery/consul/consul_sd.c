@@ -39,8 +39,8 @@
  */
 #define FIRST_WAITS 5
 /*
- * how many queries one call starts; with more, a large catalog could delay a
- * reload or a stop
+ * how many queries one consul_call() starts; with more, a large catalog could
+ * delay a reload or a stop
  */
 #define STARTS_MAX 200
 

@@ -27,8 +27,8 @@ struct consul_watch {
 	bool wanted;        /* the catalog still has the service */
 	int64_t started_ns; /* start of the last query */
 	int64_t retry_ns;   /* not to be asked before this time */
-	struct target_groups
-		*groups; /* targets; NULL: no answer was used yet */
+	/* targets; NULL: no answer was used yet */
+	struct target_groups *groups;
 };
 
 /* The watches of services; { 0 } is an empty set. */

@@ -152,8 +152,8 @@ struct provider {
 	bool changed;  /* whether `found` must still be passed to the jobs */
 	bool used;     /* whether a current job uses the provider */
 	unsigned line; /* line of the configuration file that has the entry */
-	struct provider_failure
-		failure; /* the last failure, until provider_recovered() */
+	/* the last failure, until provider_recovered() */
+	struct provider_failure failure;
 };
 
 /*

@@ -30,8 +30,11 @@ struct cri_config {
 
 /* The data of a provider. */
 struct cri_source {
-	struct buf
-		pods; /* the answer with the pods, while the call for the containers is under way */
+	/*
+	 * the answer with the pods, while the call for the containers is under
+	 * way
+	 */
+	struct buf pods;
 	bool running;  /* whether a call is under way */
 	uint64_t hash; /* hash of the answers that were reported last */
 };

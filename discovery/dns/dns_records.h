@@ -41,8 +41,8 @@ struct dns_record {
 int dns_type_number(enum dns_type type);
 
 /*
- * Call found() for each record of the answer section whose type makes targets;
- * other records are skipped. ERR_CORRUPT: the response is not valid.
+ * Call found() for each record of the answer section whose type and class make
+ * targets; other records are skipped. ERR_CORRUPT: the response is not valid.
  */
 NODISCARD int dns_records_visit(struct bytes response,
 				void (*found)(void *ctx,

@@ -40,7 +40,10 @@ enum {
 			      .items = "",                      \
 			      .index = "Id" }
 
-/* The rows for the keys that both kinds have. */
+/*
+ * The rows of provider_kind.fields that docker_sd_configs and
+ * dockerswarm_sd_configs share.
+ */
 #define DOCKER_FIELDS                                         \
 	REST_FIELDS, { "host", docker_decode_host, 0, NULL }, \
 	{                                                     \

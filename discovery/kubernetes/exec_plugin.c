@@ -35,7 +35,8 @@ struct exec_plugin {
 	char *command;
 	char *api_version;
 	pid_t pid;
-	int process; /* pidfd of the plugin: readable when the plugin has ended; -1: none */
+	/* pidfd of the plugin: readable when the plugin has ended; -1: none */
+	int process;
 	int pipe; /* read end of the plugin's standard output; -1: none */
 	struct buf output;
 	int64_t deadline_ns;

@@ -27,10 +27,17 @@ struct endpoint_names {
 	 * none
 	 */
 	const char *protocol;
-	bool node_first; /* the label `node` has precedence over the name of an object of kind Node */
+	/*
+	 * the label `node` has precedence over the name of an object of kind
+	 * Node
+	 */
+	bool node_first;
 };
 
-/* The parts of a pod alone, by their index. */
+/*
+ * The parts of one pod: their offsets from the first part of the pod; see
+ * PART_PODS.
+ */
 enum {
 	POD_NODE,
 	POD_REPLICASET,
@@ -58,7 +65,8 @@ struct kube_parts {
 	const struct kube_stores *s;
 	const struct kube_config *c;
 	const struct endpoint_names *
-		names; /* NULL: the role is neither endpoints nor endpointslice */
+		/* NULL: the role is neither endpoints nor endpointslice */
+		names;
 	struct str namespace; /* of the object */
 	VEC(struct target_groups *) v;
 };

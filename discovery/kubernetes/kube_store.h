@@ -26,8 +26,11 @@ struct kube_object {
 	 * nothing is added
 	 */
 	struct target_groups *joined;
-	uint32_t
-		list; /* number of the newest list when the object was put; see kube_store_sweep() */
+	/*
+	 * number of the newest list when the object was put; see
+	 * kube_store_sweep()
+	 */
+	uint32_t list;
 };
 
 /* The objects of one resource. */
@@ -43,7 +46,8 @@ struct kube_stores {
 	struct group_builder builder;
 	size_t bytes;     /* bytes of all objects, `own` and `joined` */
 	size_t bytes_max; /* KUBE_BYTES_MAX, except in tests */
-	bool changed; /* objects have changed since the owner cleared this mark */
+	/* objects have changed since the owner cleared this mark */
+	bool changed;
 };
 
 /* Begin without objects. */

@@ -212,7 +212,10 @@ static void watch_succeed(struct kube_watch *w)
 
 /* The functions below read answers, piece by piece. */
 
-/* Report that objects are left out, until a list is complete. */
+/*
+ * Report that objects were left out. The discovery then counts as failing until
+ * the next list is complete; see list_end().
+ */
 static void watch_report_refused(struct kube_watch *w)
 {
 	w->is_refusing = true;

@@ -60,7 +60,8 @@ struct kube_watch {
 	enum kube_freshness freshness;
 	bool is_unpaged; /* the next list is requested as one page */
 	char *version;   /* last resourceVersion; NULL: none */
-	char *list_version; /* resourceVersion of the list in progress; NULL: none yet */
+	/* resourceVersion of the list in progress; NULL: none yet */
+	char *list_version;
 	char *next;    /* token of the next page; NULL: none */
 	uint32_t list; /* number of the newest list, which may be in progress */
 	size_t pages;  /* of the list in progress */
@@ -69,14 +70,26 @@ struct kube_watch {
 	int64_t started_ns;
 	bool is_changed; /* the watch request had changes of objects */
 	bool is_heard;   /* the watch request had changes or bookmarks */
-	bool is_failing; /* an error was reported; since then no list was complete, and no event came */
-	bool is_refusing; /* objects had been left out when the last list ended; see `refused` */
+	/*
+	 * an error was reported; since then no list was complete, and no event
+	 * came
+	 */
+	bool is_failing;
+	/*
+	 * objects were left out, since the last list began or in it; see
+	 * watch_report_refused()
+	 */
+	bool is_refusing;
 	int64_t status; /* status code of an error event; 0: none */
-	struct err
-		refused; /* why an object was left out; code 0: none was since the end of the last list */
-	struct err
-		broken; /* error from reading the body of the answer; code 0: none */
-	int64_t pause_ms; /* length of the next pause, without the random part */
+	/*
+	 * why an object was left out; code 0: none was since the end of the
+	 * last list
+	 */
+	struct err refused;
+	/* error from reading the body of the answer; code 0: none */
+	struct err broken;
+	/* length of the next pause, without the random part */
+	int64_t pause_ms;
 	int64_t paused_ns; /* when the last pause began */
 };
 

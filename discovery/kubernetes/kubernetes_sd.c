@@ -24,8 +24,9 @@
 struct kube_source {
 	struct kube_session session;
 	bool is_started;
-	bool is_told;       /* the targets were reported once */
-	int64_t publish_ns; /* when changes are to be reported; 0: there are none */
+	bool is_told; /* the targets were reported once */
+	/* when changes are to be reported; 0: there are none */
+	int64_t publish_ns;
 	int64_t published_ns; /* when the targets were reported last */
 };
 

@@ -23,7 +23,8 @@ struct rest_config {
 	int64_t port;         /* port of targets */
 	struct str separator; /* tag_separator */
 	const struct rest_table *
-		table; /* the table of the configured role; NULL: no role is set */
+		/* the table of the configured role; NULL: no role is set */
+		table;
 };
 
 /*

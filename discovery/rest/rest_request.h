@@ -14,8 +14,8 @@
 /* A request that is being written. A struct of zeros is empty. */
 struct rest_request {
 	struct buf url;
-	struct buf
-		body; /* of a POST request; empty: a GET, unless `method` is set */
+	/* of a POST request; empty: a GET, unless `method` is set */
+	struct buf body;
 	const char *method;  /* a constant; NULL: GET or POST */
 	VEC(char *) headers; /* "Name: value" */
 	/*

@@ -166,7 +166,8 @@ struct rest_run {
 	struct rest_answer answers[REST_STEPS_MAX];
 	void *account;     /* data of the account; NULL: none */
 	struct str server; /* base URL */
-	char *own_server; /* text of `server`, if begin() allocated it; else NULL */
+	/* text of `server`, if begin() allocated it; else NULL */
+	char *own_server;
 	char *url_sent;      /* the URL of the request under way */
 	char *body_sent;     /* the body of that request */
 	VEC(char *) headers; /* headers that begin() added */

@@ -60,8 +60,8 @@ struct timeline_options {
 	 * BUCKETS_MAX; 0: none.
 	 */
 	size_t buckets;
-	struct limits
-		limits; /* limits of the time and memory of all functions */
+	/* limits of the time and memory of all functions */
+	struct limits limits;
 };
 
 /*

@@ -44,7 +44,11 @@ struct write_input {
 
 /* How many samples of a request were stored, and how many were refused. */
 struct write_outcome {
-	size_t stored; /* samples that were appended, duplicates included; they are durable if receiver_write() returned 0 or ERR_INVALID */
+	/*
+	 * samples that were appended, duplicates included; they are durable if
+	 * receiver_write() returned 0 or ERR_INVALID
+	 */
+	size_t stored;
 	/* samples that will never be accepted, such as invalid profiles */
 	size_t refused;
 };

@@ -7,8 +7,8 @@
 
 /* A sample that was read. */
 struct ack_entry {
-	struct log_place
-		end; /* after the sample and the ones behind it that need no ack */
+	/* after the sample and the ones behind it that need no ack */
+	struct log_place end;
 	bool acked;
 };
 

@@ -15,9 +15,9 @@
 /* A place in the log, between two samples. */
 struct log_place {
 	uint64_t position;
-	uint64_t
-		number; /* of the sample after it, if none is lost; 0: not known */
-	int64_t ms;     /* time of the sample before it; 0: not known */
+	/* of the sample after it, if none is lost; 0: not known */
+	uint64_t number;
+	int64_t ms; /* time of the sample before it; 0: not known */
 };
 
 /* A window; the zero value is empty, at position 0. */
@@ -27,8 +27,8 @@ struct ack_window {
 	size_t cap;     /* a power of two, or 0 */
 	uint64_t first; /* number of the oldest entry */
 	uint64_t next;  /* number of the next entry */
-	struct log_place
-		acked; /* all samples before this place are acknowledged */
+	/* all samples before this place are acknowledged */
+	struct log_place acked;
 };
 
 /* Initialise an empty window at a place of the log. */

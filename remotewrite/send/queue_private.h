@@ -93,8 +93,11 @@ struct queue {
 	 * Guards the members below, and those of struct shard from `wake` on.
 	 */
 	struct mutex mu;
-	pthread_cond_t
-		room; /* signalled when samples were finished, a batch ended, or the queue stops */
+	/*
+	 * signalled when samples were finished, a batch ended, or the queue
+	 * stops
+	 */
+	pthread_cond_t room;
 	struct ack_window window;
 	/*
 	 * A copy of the reader's clock, for the cursor file. Before the reader
@@ -106,10 +109,13 @@ struct queue {
 	bool stopping;
 	size_t sending;    /* shards that have a batch */
 	size_t held_bytes; /* memory of samples that are not finished */
-	uint64_t
-		due_before; /* samples with lower numbers are sent even in a batch that is not full */
+	/*
+	 * samples with lower numbers are sent even in a batch that is not full
+	 */
+	uint64_t due_before;
 	uint64_t drop_until; /* samples before this position are given up */
-	int64_t drop_before_ms; /* samples with an earlier time are given up, too */
+	/* samples with an earlier time are given up, too */
+	int64_t drop_before_ms;
 	int64_t sent_ms;
 	int64_t answer_ms;
 	char last_error[512];

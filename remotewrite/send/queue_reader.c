@@ -33,8 +33,8 @@ struct reader {
 	int64_t saved_ns;   /* when the cursor was made durable last */
 	int64_t checked_ns; /* when max_backlog was checked last */
 	bool skipped; /* set by limit_backlog() when it has dropped samples */
-	uint64_t
-		run_bytes; /* of profiles read since the reader was at the end of the log */
+	/* of profiles read since the reader was at the end of the log */
+	uint64_t run_bytes;
 	struct trusted_clock clock; /* decides what is too old */
 	int64_t clock_saved_ns;     /* when its state was saved last */
 	struct outage outage;       /* of the disk with the log */

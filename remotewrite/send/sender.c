@@ -19,9 +19,10 @@ struct member {
 
 struct sender {
 	struct sender_options o;
-	struct mutex
-		apply_mu; /* held by sender_apply(); sender_each() does not take it */
-	bool from_begin; /* queue_options.from_begin of the queues that are added now */
+	/* held by sender_apply(); sender_each() does not take it */
+	struct mutex apply_mu;
+	/* queue_options.from_begin of the queues that are added now */
+	bool from_begin;
 	struct mutex mu; /* guards the members below */
 	VEC(struct member) queues;
 	bool applying;  /* the list is being changed; queues may be missing */

@@ -51,8 +51,8 @@ struct queue_status {
 	const char *name;
 	const char *url; /* without user and password */
 	unsigned shards;
-	uint64_t
-		pending; /* samples in the window of the queue; see ack_window_count() */
+	/* samples in the window of the queue; see ack_window_count() */
+	uint64_t pending;
 	uint64_t backlog_bytes; /* size of what is not acknowledged */
 	int64_t sent_ms;   /* time of the newest accepted sample; 0: none yet */
 	int64_t answer_ms; /* when a request was accepted last; 0: never */

@@ -13,8 +13,8 @@
 /* A sample to send. Its labels and its body follow the struct in memory. */
 struct queued_sample {
 	struct logged_sample sample; /* with the labels as they are sent */
-	uint64_t
-		number; /* what ack_window_add() returned; only for samples of a queue */
+	/* what ack_window_add() returned; only for samples of a queue */
+	uint64_t number;
 	int64_t queued_ns; /* when it was made; monotonic */
 	struct queued_sample *next;
 };

@@ -121,8 +121,8 @@ struct tsdb {
 	size_t block_count;
 	size_t block_cap;
 
-	struct mutex
-		clock_mu; /* guards `clock`; no other lock is taken under it */
+	/* guards `clock`; no other lock is taken under it */
+	struct mutex clock_mu;
 	struct trusted_clock clock;
 
 	struct mutex flush_mu; /* one flush at a time */

@@ -17,8 +17,8 @@ struct framing {
 	unsigned encodings; /* number of Transfer-Encoding headers */
 	unsigned hosts;     /* number of Host headers */
 	bool odd;           /* something is malformed, or bytes were skipped */
-	const char
-		*end; /* end of the last text seen so far; its CR LF follows */
+	/* end of the last text seen so far; its CR LF follows */
+	const char *end;
 };
 
 /*
