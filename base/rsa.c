@@ -43,5 +43,5 @@ int rsa_sign(struct str pem, struct bytes text, struct buf *out,
 	return signed_well ?
 		       0 :
 		       err_set(err, ERR_INVALID,
-			       "the private key is not an RSA key in PEM");
+			       "the private key is missing, encrypted, or not an RSA key in PEM");
 }

@@ -211,7 +211,7 @@ static int take_token(struct oauth2 *o, struct bytes body, struct err *err)
 	if (!token || token->kind != YAML_SCALAR || !is_line(token->text)) {
 		rc = err_set(
 			err, ERR_INVALID,
-			"oauth2: the response of token_url is not JSON with an access_token of one line");
+			"oauth2: the response of token_url has no usable access_token: it must be JSON with a field access_token without blanks and line ends; is token_url the token endpoint?");
 	} else {
 		drop_value(o);
 		o->value = mem_printf("%.*s %.*s", STR_ARG(type_of(y.root)),

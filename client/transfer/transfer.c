@@ -492,7 +492,8 @@ bool transfer_follow(struct transfer *t)
 
 void transfer_cancel(struct transfer *t)
 {
-	t->response.code = err_set(&t->response.err, ERR_CLOSED,
-				   "the request was cancelled");
+	t->response.code = err_set(
+		&t->response.err, ERR_CLOSED,
+		"everprof cancelled its request to this URL, because it is not needed any more, or everprof is shutting down");
 	transfer_end(t, CURLE_OK);
 }

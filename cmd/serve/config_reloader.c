@@ -136,7 +136,7 @@ static void log_lines(const struct config_reloader *l, enum log_level level,
 		char *line = mem_strndup(str_cut(rest, '\n', &rest));
 
 		log_event(l->o.log, level, "problem in the configuration file",
-			  LOG_FIELDS(log_text("at", line)));
+			  LOG_FIELDS(log_text("err", line)));
 		mem_free(line);
 	}
 }

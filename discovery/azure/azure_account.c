@@ -188,7 +188,10 @@ static int ask_workload(const struct azure_account *a, struct rest_request *q,
 	if (!client.len || !tenant.len || !path.len)
 		return err_set(
 			err, ERR_INVALID,
-			"WorkloadIdentity needs AZURE_CLIENT_ID, AZURE_TENANT_ID and AZURE_FEDERATED_TOKEN_FILE in the environment");
+			"a workload identity needs AZURE_CLIENT_ID, AZURE_TENANT_ID and AZURE_FEDERATED_TOKEN_FILE in the environment: %s is missing",
+			!client.len ? "AZURE_CLIENT_ID" :
+			!tenant.len ? "AZURE_TENANT_ID" :
+				      "AZURE_FEDERATED_TOKEN_FILE");
 	return ask_by_token_file(a, tenant, client, path, q, err);
 }
 

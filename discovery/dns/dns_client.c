@@ -78,7 +78,8 @@ int dns_client_new(struct http_client *loop, const char *servers,
 		rc = ares_set_servers_ports_csv(c->channel, servers);
 	if (rc) {
 		dns_client_free(c);
-		return err_set(err, ERR_IO, "cannot read /etc/resolv.conf: %s",
+		return err_set(err, ERR_IO,
+			       "cannot set up the DNS client (c-ares): %s",
 			       ares_strerror(rc));
 	}
 	*out = c;

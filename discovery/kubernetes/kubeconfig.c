@@ -235,7 +235,7 @@ static int kubeconfig_set_exec(struct kubeconfig *k,
 	if (str_is(mode, "Always"))
 		return err_set(
 			err, ERR_INVALID,
-			"exec: interactiveMode is Always, but there is no terminal");
+			"exec: interactiveMode is Always, but everprof runs plugins without a terminal: set it to IfAvailable or Never");
 	if (memchr(command.ptr, '/', command.len))
 		command = yaml_path(&k->y, command);
 	k->has_exec = true;

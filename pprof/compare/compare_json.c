@@ -26,9 +26,10 @@ int compare_by_parse(struct str s, enum compare_by *out, struct err *err)
 			return 0;
 		}
 	}
-	return err_set(err, ERR_INVALID,
-		       "by must be auto, share, rate or level, not \"%.*s\"",
-		       STR_ARG(s));
+	return err_set(
+		err, ERR_INVALID,
+		"\"by\" must be auto, share, rate or level, not \"%.*s\"",
+		STR_ARG(s));
 }
 
 static void write_number(struct json *j, const char *key, double v)

@@ -226,7 +226,7 @@ int report_init(struct report *r, enum report_kind kind, struct pprof *p,
 	    !measure_is_unit(o->unit))
 		return err_set(
 			err, ERR_INVALID,
-			"unknown unit \"%.*s\": use one of B kB MB GB TB, ns us ms s hrs, count, minimum",
+			"unknown unit \"%.*s\": use one of B kB MB GB TB PB, ns us ms s hrs, count, the unit of the profile, or minimum (a suitable one)",
 			STR_ARG(o->unit));
 	rc = pprof_tagroot_check(o->tagroot, "tagroot", err);
 	if (rc)

@@ -68,7 +68,7 @@ static int slot_decode(struct bytes slot, struct cursor_state *s,
 	if (version != VERSION)
 		return err_set(
 			err, ERR_UNSUPPORTED,
-			"the cursor of remote write was written by a newer everprof (format %u)",
+			"the cursor of remote write was written by a newer version of everprof (format %u): use that version",
 			version);
 	dec_bytes(&d, 3);
 	*serial = dec_be64(&d);

@@ -386,7 +386,7 @@ static const char *target_set_count_excess(const struct set_builder *m)
 			BYTES_MAX / MIB);
 	return arena_printf(
 		&m->set->arena,
-		"target_limit exceeded: the job has more than %lld targets",
+		"target_limit exceeded: the job has more than %lld targets (each profile type of an address is a target)",
 		(long long)m->config->common.target_limit);
 }
 

@@ -175,7 +175,7 @@ Test(kubeconfig, mistakes_are_named)
 		{ HTTPS,
 		  "{exec: {apiVersion: client.authentication.k8s.io/v1, "
 		  "command: c, interactiveMode: Always}}",
-		  "there is no terminal" },
+		  "without a terminal" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -542,7 +542,7 @@ def gce_errors_say_what_to_do(d):
     write('{"type": "external_account"}')
     expect_error(d, gce_entry(cloud), 'only service_account and authorized_user are supported', **variables)
     write('{"type": "service_account", "private_key": "p4ssw0rd"}')
-    expect_error(d, gce_entry(cloud), 'the private key is not an RSA key', **variables)
+    expect_error(d, gce_entry(cloud), 'or not an RSA key in PEM', **variables)
     write(sample('gce_credentials_authorized_user.json'))
     expect_error(
         d,

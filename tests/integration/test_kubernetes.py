@@ -657,7 +657,7 @@ def mistakes_in_a_kubeconfig_file_are_named(d):
         ({'auth-provider': {'name': 'gcp'}}, (), 'auth-provider', 'c'),
         ({'exec': {**v1, 'apiVersion': 'v0'}}, (), 'apiVersion "v0"', 'c'),
         ({'exec': {**v1, 'command': ''}}, (), 'command is missing', 'c'),
-        ({'exec': {**v1, 'interactiveMode': 'Always'}}, (), 'no terminal', 'c'),
+        ({'exec': {**v1, 'interactiveMode': 'Always'}}, (), 'without a terminal', 'c'),
         ({'exec': {'apiVersion': v1['apiVersion'], 'command': 'x'}}, (), 'interactiveMode is missing', 'c'),
         ({}, {'insecure-skip-tls-verify': True, 'certificate-authority': 'x'}, 'cannot be combined', 'c'),
     )

@@ -364,8 +364,8 @@ Test(target, targets_beyond_a_limit_are_refused)
 {
 	cr_expect(check_str(
 		str_of(refusal("target_limit: 1")),
-		"target_limit exceeded: the job has more than 1 targets|"
-		"target_limit exceeded: the job has more than 1 targets"));
+		"target_limit exceeded: the job has more than 1 targets (each profile type of an address is a target)|"
+		"target_limit exceeded: the job has more than 1 targets (each profile type of an address is a target)"));
 	cr_expect(check_str(str_of(refusal("target_limit: 2")), "|"));
 	cr_expect(check_str(
 		str_of(refusal("label_limit: 3")),

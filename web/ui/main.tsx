@@ -43,6 +43,11 @@ function urlOfState(s: State): string {
   return `${base()}${pathOf(s.page)}${query ? `?${query}` : ''}`;
 }
 
+/** How many steps of this page come before the shown one, which the history keeps. */
+function steps(): number {
+  return typeof history.state === 'number' ? history.state : 0;
+}
+
 /** Take the state that follows, into the URL and onto the page. */
 function go(next: State, as?: 'typing' | 'default'): void {
   const url = urlOfState(next);
@@ -51,8 +56,8 @@ function go(next: State, as?: 'typing' | 'default'): void {
 
   typed = as === 'typing' ? Date.now() : 0;
   state = next;
-  if (follows) history.replaceState(null, '', url);
-  else if (!same) history.pushState(null, '', url);
+  if (follows) history.replaceState(history.state, '', url);
+  else if (!same) history.pushState(steps() + 1, '', url);
   load();
 }
 

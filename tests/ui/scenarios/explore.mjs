@@ -41,6 +41,12 @@ async function opening(context) {
   assert.ok(drawn.boxes > 100 && drawn.boxes <= answer.name.length, `${drawn.boxes} boxes`);
   assert.ok(drawn.fills <= 27, `${drawn.fills} fills`);
   await tab.picture('explore');
+  // Before the first step, the key for one step back does not leave the page.
+  await tab.page.keyboard.press('u');
+  await tab.page.keyboard.press('2');
+  await tab.param('view', 'table');
+  await tab.page.keyboard.press('u');
+  await tab.param('view', null);
   await tab.ends();
 }
 

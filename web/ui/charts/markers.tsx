@@ -134,13 +134,26 @@ function Marker({
 }
 
 /** The last change, in one line; all of them are in a box: a machine may have many, and the picture below needs the room. */
-export function Markers(props: Context & { changes: Change[]; step: (from: State, by: -1) => void }) {
-  const { changes } = props;
+export function Markers(
+  props: Context & {
+    changes: Change[];
+    /** Why changes may be missing. */
+    warnings: string[];
+    step: (from: State, by: -1) => void;
+  },
+) {
+  const { changes, warnings } = props;
   const [open, setOpen] = useState(false);
   const last = changes[changes.length - 1];
   const key = (c: Change): string => `${c.time} ${c.kind} ${c.name} ${c.jobs.join()} ${c.to.join()}`;
 
-  if (!last) return <span class="space" />;
+  const missing = warnings.length > 0 && (
+    <span class="dim" title={warnings.join('\n')}>
+      some changes may be missing
+    </span>
+  );
+
+  if (!last) return <span class="space">{missing}</span>;
   return (
     <div class="markers">
       <ul aria-label="Changes in this time range">
@@ -170,6 +183,7 @@ export function Markers(props: Context & { changes: Change[]; step: (from: State
           )}
         </span>
       )}
+      {missing}
     </div>
   );
 }

@@ -161,7 +161,12 @@ export function Upper(context: Context) {
             the five heaviest
           </button>
         )}
-        <Markers {...context} changes={changes} step={stepFrom} />
+        <Markers
+          {...context}
+          changes={changes}
+          warnings={context.loader.get('changes')?.answer?.warnings ?? []}
+          step={stepFrom}
+        />
         <button
           type="button"
           title="Compare with the time range before (b)"

@@ -31,7 +31,8 @@ export function Keys({ act, state }: Context) {
   usePageKeys({
     '?': () => setOpen(true),
     '/': () => document.querySelector<HTMLInputElement>('input[type=search]')?.focus(),
-    u: () => history.back(),
+    // Before the first step of this page is what the browser showed before.
+    u: () => history.state && history.back(),
     ...(profiles
       ? Object.fromEntries(views.map(([view], i) => [String(i + 1), () => act({ do: 'set', values: { view } })]))
       : {}),

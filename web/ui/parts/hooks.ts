@@ -140,7 +140,7 @@ function isForField(e: KeyboardEvent): boolean {
     e.ctrlKey ||
     e.metaKey ||
     e.altKey ||
-    t instanceof HTMLInputElement ||
+    (t instanceof HTMLInputElement && !['checkbox', 'radio', 'button'].includes(t.type)) ||
     t instanceof HTMLSelectElement ||
     t instanceof HTMLTextAreaElement
   );
