@@ -342,7 +342,7 @@ Test(target, unchanged_target_is_reused)
 
 static const char *refusal(const char *limits)
 {
-	static char why[200];
+	static char why[400];
 	char text[1000];
 	struct target_set *s;
 
