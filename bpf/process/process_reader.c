@@ -84,8 +84,13 @@ static int process_reader_text(int dir, struct bytes argument, struct buf *out,
 	int rc = 0;
 
 	process_read_text(dir, "comm", TEXT_MAX, out);
-	process_read_exe(dir, out);
+	/*
+	 * A process that ends loses its program before the kernel shows "/" as
+	 * its cgroup (hierarchies of version 1). So if it still has a program
+	 * when its cgroup has been read, the cgroup is right.
+	 */
 	process_read_text(dir, "cgroup", TEXT_MAX, out);
+	process_read_exe(dir, out);
 	process_read_text(dir, "cmdline", CMDLINE_MAX, out);
 	if (argument.len && argument.ptr[0])
 		rc = process_read_maps(dir, out, err);
@@ -118,8 +123,8 @@ int process_reader_read(struct file_helper *reader, uint32_t pid,
 		return rc;
 	d = dec_init(buf_bytes(answer));
 	out->name = str_trim(dec_str(&d));
-	out->exe = dec_str(&d);
 	out->cgroup = dec_str(&d);
+	out->exe = dec_str(&d);
 	out->cmdline = dec_str(&d);
 	if (d.bad || !out->name.len)
 		return err_set(err, ERR_NOTFOUND, "process %u has ended", pid);
