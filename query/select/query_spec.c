@@ -159,10 +159,18 @@ int query_spec_parse_range(struct query_spec *s, const struct params *p,
 {
 	struct spec_names n = spec_names_make("");
 	int rc = parse_query(s, p, &n, err);
+	struct str text;
 
 	s->merged = true;
-	if (!rc)
-		rc = parse_merged(s, p, &n, err);
+	if (rc)
+		return rc;
+	if (params_find(p, n.time, &text) ||
+	    (params_find(p, n.mode, &text) && text.len &&
+	     !str_is(text, "merge")))
+		return err_set(
+			err, ERR_INVALID,
+			"parameters \"from\" and \"to\" are required; \"time\" and other modes than merge are for single profiles");
+	rc = parse_merged(s, p, &n, err);
 	return rc ? rc : total_filter_parse(&s->totals, p, "", err);
 }
 

@@ -49,8 +49,8 @@ NODISCARD int query_spec_parse(struct query_spec *s, const struct params *p,
 			       const char *suffix, struct err *err);
 
 /*
- * Do the same for a request that always has a time range: without `mode`, and
- * with `from` and `to` (or `start` and `end`), which are required.
+ * Do the same for a request that always has a time range: `from` and `to` (or
+ * `start` and `end`) are required, and `time` and mode=single are refused.
  */
 NODISCARD int query_spec_parse_range(struct query_spec *s,
 				     const struct params *p, struct err *err);

@@ -266,6 +266,48 @@ Test(nearest, modes_and_ranges_are_told_apart)
 	}
 }
 
+Test(nearest, a_request_for_a_range_takes_no_single_profile)
+{
+	static const struct {
+		struct query_param v[4];
+		const char *says; /* part of the error's message; NULL: none */
+	} cases[] = {
+		{ { { { "from", 4 }, { "1", 1 } },
+		    { { "to", 2 }, { "9", 1 } } },
+		  NULL },
+		{ { { { "start", 5 }, { "1", 1 } },
+		    { { "end", 3 }, { "9", 1 } } },
+		  NULL },
+		{ { { { "from", 4 }, { "1", 1 } } }, "\"to\"" },
+		{ { { { "from", 4 }, { "1", 1 } },
+		    { { "to", 2 }, { "9", 1 } },
+		    { { "mode", 4 }, { "single", 6 } } },
+		  "\"from\" and \"to\" are required" },
+		{ { { { "from", 4 }, { "1", 1 } },
+		    { { "to", 2 }, { "9", 1 } },
+		    { { "time", 4 }, { "5", 1 } } },
+		  "\"from\" and \"to\" are required" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct query_param v[5] = { { str_of("query"),
+					      str_of("cpu") } };
+		struct params p = { .v = v, .count = 1 };
+		struct query_spec spec;
+		struct err err = { .msg = "" };
+		int rc;
+
+		for (size_t k = 0; k < 4 && cases[i].v[k].name.len; k++)
+			v[p.count++] = cases[i].v[k];
+		rc = query_spec_parse_range(&spec, &p, &err);
+		cr_expect(!rc == !cases[i].says, "%zu: %s", i, err.msg);
+		cr_expect(!cases[i].says || strstr(err.msg, cases[i].says),
+			  "%zu: %s", i, err.msg);
+		cr_expect(spec.merged);
+		query_spec_fini(&spec);
+	}
+}
+
 Test(nearest, what_a_selector_does_not_find_is_explained)
 {
 	static const struct {
