@@ -200,6 +200,14 @@ static void make_cursor(struct queue *q)
 		  LOG_FIELDS(log_text("remote_name", q->config.name.ptr)));
 }
 
+/* Note that the file does not have the state, so that it is written again. */
+static void note_unsynced(struct queue *q)
+{
+	mutex_lock(&q->mu);
+	q->unsynced = true;
+	mutex_unlock(&q->mu);
+}
+
 /* Set the position that is durable. */
 static void set_synced(struct queue *q, uint64_t position)
 {
@@ -225,14 +233,17 @@ bool queue_sync_cursor(struct queue *q)
 	moved = q->unsynced;
 	q->unsynced = false;
 	/* ack_window_pass() moves the position without writing it. */
-	if (moved && q->cursor)
-		moved = !cursor_write(q->cursor, &state, NULL);
+	if (moved && q->cursor && cursor_write(q->cursor, &state, NULL)) {
+		q->unsynced = true;
+		moved = false;
+	}
 	mutex_unlock(&q->mu);
 	if (moved && q->cursor && cursor_sync(q->cursor, &err)) {
 		report_cursor(
 			q,
 			"cannot save the cursor of remote write; profiles may be sent again after a power cut",
 			&err);
+		note_unsynced(q);
 		return false;
 	}
 	if (moved)

@@ -150,6 +150,7 @@ def an_outage_is_caught_up_from_held_segments(d):
         a.finish()
         assert set(held) <= set(os.listdir(f'{a.data}/wal/held')), 'a stop keeps what was not sent'
         a.start_again()
+        # A position that is saved once a second may be saved while the process stops.
         time.sleep(1.2)
     a.kill()
     held = os.listdir(f'{a.data}/wal/held')
