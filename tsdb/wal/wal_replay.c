@@ -111,7 +111,7 @@ static void wal_replay_report_damage(void *ctx, uint64_t offset, uint64_t len,
 {
 	struct replay *r = ctx;
 
-	if (r->segment->guessed && offset == FILE_HEADER)
+	if (torn && r->segment->guessed && offset == FILE_HEADER)
 		return;
 	torn = torn && offset >= r->segment->expected_end;
 	metric_add(torn ? r->w->o.torn : r->w->corruptions, 1);
