@@ -191,12 +191,18 @@ static void sample_add_user(struct collector *c, struct sample_window *w,
 	*vec_add(&c->frames) = f;
 }
 
+/* Whether the stack of a sample has no end before its outermost function. */
+static bool sample_is_whole(const struct sample_header *h)
+{
+	return h->end == SAMPLE_COMPLETE || h->end == SAMPLE_KERNEL ||
+	       h->end == SAMPLE_BY_POINTER;
+}
+
 /* Why the stack of a sample ends where it ends. */
 static enum sample_end sample_end_of(const struct process *p,
 				     const struct sample_header *h)
 {
-	if (h->end == SAMPLE_COMPLETE || h->end == SAMPLE_KERNEL ||
-	    h->end == SAMPLE_BY_POINTER)
+	if (sample_is_whole(h))
 		return h->end;
 	/*
 	 * If the program began after the sample, the unsigned difference is
@@ -227,8 +233,7 @@ static void sample_add_frames(struct collector *c, struct sample_window *w,
 		};
 	for (uint16_t i = 0; i < h->user; i++)
 		sample_add_user(c, w, p, h, r->words[h->kernel + i]);
-	if (h->end != SAMPLE_COMPLETE && h->end != SAMPLE_KERNEL &&
-	    h->end != SAMPLE_BY_POINTER)
+	if (!sample_is_whole(h))
 		*vec_add(&c->frames) = (struct window_frame){
 			.kind = FRAME_END,
 			.address = end,

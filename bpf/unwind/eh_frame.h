@@ -35,8 +35,8 @@ struct eh_section {
 struct eh_function {
 	uint64_t start;
 	uint64_t end;
-	const struct cfa_program
-		*program; /* valid until the next function is read */
+	/* valid until the next function is read */
+	const struct cfa_program *program;
 	struct bytes instructions;
 };
 

@@ -59,6 +59,7 @@ int kallsyms_read(struct kallsyms *k, const char *path, struct err *err)
 	char line[KALLSYMS_LINE_MAX];
 	FILE *f = fopen(path, "re");
 	uint64_t any = 0;
+	bool is_over;
 
 	if (!f)
 		return err_sys(err, "open %s", path);
@@ -73,13 +74,12 @@ int kallsyms_read(struct kallsyms *k, const char *path, struct err *err)
 		any |= k->symbols.v[i].address;
 	if (any && !k->names.over)
 		return 0;
-	if (k->names.over) {
-		kallsyms_fini(k);
+	is_over = k->names.over;
+	kallsyms_fini(k);
+	if (is_over)
 		return err_set(err, ERR_TOOBIG,
 			       "the names in %s have more than %d MB", path,
 			       KALLSYMS_NAMES_MAX >> 20);
-	}
-	kallsyms_fini(k);
 	return err_set(
 		err, ERR_DENIED,
 		"%s has no addresses; names of the kernel's functions need the capability CAP_SYSLOG, or root, and kernel.kptr_restrict below 2",

@@ -133,7 +133,6 @@ static int chunk_writer_verify(struct chunk_writer *b,
 	for (size_t i = 0; i < h->count && !rc; at += lens[i++]) {
 		struct bytes value = { .ptr = b->scratch.ptr + at,
 				       .len = lens[i] };
-
 		char time[40];
 
 		if (hash_bytes(value) == h->profiles[i].hash)

@@ -30,15 +30,17 @@ static int dirlock_fail_busy(int fd, const char *dir, struct err *err)
 {
 	char pid[32];
 	ssize_t n = fd < 0 ? 0 : pread(fd, pid, sizeof(pid) - 1, 0);
+	long number;
 
 	pid[n > 0 ? n : 0] = 0;
+	number = strtol(pid, NULL, 10);
 	/* The file is empty while the other process starts, or on a full disk. */
-	if (strtol(pid, NULL, 10) <= 0)
+	if (number <= 0)
 		return err_set(err, ERR_BUSY,
 			       "%s is in use by another everprof process", dir);
 	return err_set(err, ERR_BUSY,
 		       "%s is in use by another everprof process (pid %ld)",
-		       dir, strtol(pid, NULL, 10));
+		       dir, number);
 }
 
 /*
