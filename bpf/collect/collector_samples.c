@@ -88,8 +88,10 @@ static uint32_t sample_find_group(struct collector *c, const struct process *p,
 		f.exe = str_of(KERNEL_EXE);
 	else if (sample_is_named_kernel(f.exe))
 		f.exe = str_of("kernel");
-	group = process_groups_find(&c->groups, &f,
-				    p ? p->old_group : PROCESS_NO_GROUP);
+	group = process_groups_find(
+		&c->groups, &f,
+		p ? process_table_inherited(&c->processes, p) :
+		    PROCESS_NO_GROUP);
 	buf_fini(&cmdline);
 	return group;
 }
@@ -336,20 +338,44 @@ static bool sample_is_wanted(struct collector *c, const struct sample_header *h)
 }
 
 /*
- * Whether samples of the process wait, because facts about it are being read.
- * For held_samples_take().
+ * Whether the cgroup of a process is not known, even if nothing can be read
+ * about the process any more.
+ */
+static bool sample_needs_parent(const struct collector *c,
+				const struct process *p)
+{
+	return !c->o.labels && p->group == PROCESS_NO_GROUP &&
+	       process_table_inherited(&c->processes, p) == PROCESS_NO_GROUP;
+}
+
+/*
+ * Whether samples of the process wait, because facts about it, or about its
+ * parent, are being read. For held_samples_take().
  */
 static bool sample_waits(void *ctx, uint32_t pid)
 {
 	struct collector *c = ctx;
 	const struct process *p = process_table_find(&c->processes, pid);
+	const struct process *parent;
 
-	return p && p->asked;
+	if (!p || p->asked || !sample_needs_parent(c, p))
+		return p && p->asked;
+	parent = process_table_find(&c->processes, p->parent);
+	return parent && parent->asked;
+}
+
+/* Ask for `kind` about a process, if it may be read now. */
+static void sample_ask(struct collector *c, enum scan_kind kind, uint32_t pid)
+{
+	if (process_table_may_scan(&c->processes, pid, c->now))
+		scan_queue_add(c->scans, kind, pid);
 }
 
 /*
- * Ask for those facts of a sample's process that are not known yet. Return
- * whether the sample must wait for them.
+ * Ask for those facts of a sample's process that are not known yet. A program
+ * that runs for milliseconds has often ended before it is read, and then has
+ * the cgroup of its parent; so ask for the facts of a parent of which nothing
+ * is known, too. Return whether the sample must wait.
  */
 static bool sample_asks(struct collector *c, const struct sample_header *h)
 {
@@ -361,10 +387,10 @@ static bool sample_asks(struct collector *c, const struct sample_header *h)
 	p = process_table_find(&c->processes, h->pid);
 	needs_maps = sample_needs_scan(p, h);
 	needs_group = !c->o.labels && (!p || p->group == PROCESS_NO_GROUP);
-	if ((needs_maps || needs_group) &&
-	    process_table_may_scan(&c->processes, h->pid, c->now))
-		scan_queue_add(c->scans, needs_maps ? SCAN_MAPS : SCAN_FACTS,
-			       h->pid);
+	if (p && p->parent && sample_needs_parent(c, p))
+		sample_ask(c, SCAN_FACTS, p->parent);
+	if (needs_maps || needs_group)
+		sample_ask(c, needs_maps ? SCAN_MAPS : SCAN_FACTS, h->pid);
 	return sample_waits(c, h->pid);
 }
 

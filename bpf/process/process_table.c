@@ -308,18 +308,19 @@ static void process_leave_group(struct process *p, uint32_t old)
 static void process_report_fork(struct process_table *t,
 				const struct side_band_record *r, uint64_t now)
 {
-	uint32_t from;
 	const struct process *parent;
 	struct process *child;
 
 	if (r->pid == r->parent)
 		return; /* a thread */
 	child = process_get(t, r->pid, now);
-	from = process_number(t, r->parent);
-	if (!child || from == TABLE_NONE)
+	if (!child)
 		return;
-	parent = &t->processes.v[from];
 	child->began_ns = r->time;
+	child->parent = r->parent;
+	parent = process_table_find(t, r->parent);
+	if (!parent)
+		return;
 	child->uid = process_uid_guess(parent->uid);
 	memcpy(child->name, parent->name, sizeof(child->name));
 	child->program = parent->program;
@@ -416,6 +417,17 @@ void process_table_report(struct process_table *t,
 	default:
 		break;
 	}
+}
+
+uint32_t process_table_inherited(const struct process_table *t,
+				 const struct process *p)
+{
+	const struct process *parent;
+
+	if (p->old_group != PROCESS_NO_GROUP)
+		return p->old_group;
+	parent = process_table_find(t, p->parent);
+	return parent ? parent->group : PROCESS_NO_GROUP;
 }
 
 uint32_t process_table_uid(struct process_table *t, uint32_t pid)
@@ -521,23 +533,20 @@ static void process_map_text(struct process_table *t, struct process *p,
 	}
 }
 
-/* Whether a process that was read has ended since. */
-static bool process_ended_after(const struct process_table *t, uint32_t pid,
-				uint64_t read_ns)
-{
-	const struct process *p = process_table_find(t, pid);
-
-	return p && p->ended && p->ended_at >= read_ns / 1000000;
-}
-
 void process_table_scan(struct process_table *t, uint32_t pid,
 			const struct process_text *text, uint64_t read_ns,
 			uint64_t now)
 {
+	const struct process *known = process_table_find(t, pid);
 	struct address_space before;
 	struct process *p;
 
-	if (process_ended_after(t, pid, read_ns))
+	/*
+	 * The text is about the end of this process, which has a directory in
+	 * /proc, but no mappings, until its parent waits for it. A new process
+	 * with the same PID would have been reported.
+	 */
+	if (known && known->ended)
 		return;
 	p = process_get(t, pid, now);
 	/*

@@ -70,6 +70,7 @@ struct publication {
 /* A process. */
 struct process {
 	uint32_t pid;
+	uint32_t parent; /* PID of the process that forked it; 0: not known */
 	struct process_uid uid;
 	char name[PROCESS_NAME_MAX]; /* of its first thread */
 	struct address_space space;
@@ -79,7 +80,8 @@ struct process {
 	 * The number of its group, which the caller has set, or
 	 * PROCESS_NO_GROUP: none was set since the process began to run its
 	 * program, or since process_table_regroup(). `old_group` is the group
-	 * before that, or that of the parent.
+	 * before that or, after a fork, that of the parent; PROCESS_NO_GROUP:
+	 * there was none.
 	 */
 	uint32_t group;
 	uint32_t old_group;
@@ -162,7 +164,7 @@ void process_table_report(struct process_table *t,
  * Set the name of a process, and replace its mappings by those of `text`
  * (bpf/process/process_reader.h), which was read at the time `read_ns`.
  * Mappings that were reported after that time stay, because `text` may not have
- * them. If the process has ended or has run another program since, nothing
+ * them. If the process has ended, or has run another program since, nothing
  * changes. Mapped files are identified by device and inode.
  */
 void process_table_scan(struct process_table *t, uint32_t pid,
@@ -174,6 +176,14 @@ void process_table_scan(struct process_table *t, uint32_t pid,
  * not known.
  */
 uint32_t process_table_uid(struct process_table *t, uint32_t pid);
+
+/*
+ * Return the group whose cgroup stands for that of a process about which
+ * nothing could be read: p->old_group or, if there is none, the group that the
+ * parent has by now. PROCESS_NO_GROUP: neither is known.
+ */
+uint32_t process_table_inherited(const struct process_table *t,
+				 const struct process *p);
 
 /* Set the group of a process. If the process is not known, do nothing. */
 void process_table_set_group(struct process_table *t, uint32_t pid,

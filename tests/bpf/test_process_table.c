@@ -412,6 +412,51 @@ Test(process_table, what_is_reported_after_a_text_was_read_stays)
 	end();
 }
 
+/*
+ * Until its parent waits for it, a process that has ended has a directory in
+ * /proc. What is read there must not make it a new process without a group.
+ */
+Test(process_table, a_process_that_is_read_at_its_end_keeps_its_group)
+{
+	const struct process *p;
+
+	begin();
+	report(SIDE_BAND_EXEC, 6, 6, 0, 0);
+	process_table_set_group(&table, 6, 3);
+	report(SIDE_BAND_FORK, 7, 7, 6, 0);
+	cr_assert(process_table_may_scan(&table, 7, 0));
+	report(SIDE_BAND_EXIT, 7, 7, 0, 1000);
+	scan(7, "", 2 * SECOND);
+	p = process_table_answer(&table, 7, 2 * SECOND);
+	cr_assert(p);
+	cr_expect(p->ended);
+	cr_expect(process_table_inherited(&table, p) == 3);
+	end();
+}
+
+Test(process_table, a_process_inherits_the_group_that_its_parent_gets_later)
+{
+	const struct process *p;
+
+	begin();
+	report(SIDE_BAND_FORK, 7, 7, 6, 0);
+	p = process_table_find(&table, 7);
+	cr_assert(p);
+	cr_expect(p->parent == 6);
+	cr_expect(process_table_inherited(&table, p) == PROCESS_NO_GROUP);
+	/* The parent is sampled or asked for, so it is added and read. */
+	cr_assert(process_table_may_scan(&table, 6, 0));
+	process_table_set_group(&table, 6, 3);
+	p = process_table_find(&table, 7);
+	cr_expect(process_table_inherited(&table, p) == 3);
+	/* Its own group, or the one that it had, counts more. */
+	process_table_set_group(&table, 7, 4);
+	report(SIDE_BAND_EXEC, 7, 7, 0, 0);
+	p = process_table_find(&table, 7);
+	cr_expect(process_table_inherited(&table, p) == 4);
+	end();
+}
+
 Test(process_table, a_scan_replaces_everything)
 {
 	begin();
