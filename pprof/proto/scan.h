@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Scan: decides whether bytes are a valid profile and extracts sample types,
- * totals, times and the hash, in one bounds-checked pass that builds no profile
- * in memory.
+ * totals, times and the hash, in one bounds-checked pass. The pass builds no
+ * profile in memory, except of a legacy format (pprof/legacy/legacy.h).
  *
  * Whether bytes are valid is decided as by google/pprof's profile.ParseData on
  * the decompressed bytes (proto.go's decoder and postDecode, profile.go's
