@@ -141,7 +141,6 @@ int compare_files(const struct compare_files *o, struct buf *out,
 {
 	struct files f = { .o = o,
 			   .compare = { .runs = true,
-					.same_instances = true,
 					.alpha = o->alpha,
 					.min_samples = o->min_samples } };
 	int rc;

@@ -233,6 +233,7 @@ static int choose_width(struct compare_table *t, struct compare_result *out,
 	if (!t->c->runs && fewest_buckets(t) < BUCKETS_JOINED)
 		out->few_buckets = true;
 	out->joined = (size_t)1 << shift;
+	out->same_instances = t->frame.same_instances;
 	for (int s = 0; s < ESTIMATE_SIDES; s++) {
 		out->buckets[s] = (size_t)t->frame.count[s];
 		for (size_t i = 0; i < t->instance_count; i++)
@@ -513,7 +514,6 @@ int compare_run(struct compare *c, const struct pprof *p,
 		.nodes = nodes,
 		.limits = limits,
 		.frame = { .paired = is_paired(c),
-			   .same_instances = c->same_instances,
 			   .is_share = c->by == COMPARE_SHARE,
 			   .period = c->period },
 	};

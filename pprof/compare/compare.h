@@ -74,11 +74,10 @@ struct compare {
 	 * then; if they do not, it is ignored.
 	 */
 	bool paired;
-	bool same_instances; /* both sides have the same instances */
-	bool is_state;       /* values drift without a reason, as memory does */
-	double period;       /* value of a sample; 0: unknown */
-	double alpha;        /* family-wise error of all that is called sure */
-	double min_samples;  /* rows with fewer are not tested */
+	bool is_state;      /* values drift without a reason, as memory does */
+	double period;      /* value of a sample; 0: unknown */
+	double alpha;       /* family-wise error of all that is called sure */
+	double min_samples; /* rows with fewer are not tested */
 	/*
 	 * Groups to compare in place of the functions, borrowed, or NULL.
 	 * The blocks of time are as wide as they are for the functions.
@@ -118,7 +117,8 @@ struct compare_result {
 	size_t few;                 /* values with too few samples */
 	size_t buckets[ESTIMATE_SIDES];
 	size_t instances[ESTIMATE_SIDES];
-	size_t joined; /* how many buckets were joined to one */
+	bool same_instances; /* see struct estimate_frame */
+	size_t joined;       /* how many buckets were joined to one */
 	bool bursty; /* the load changes more slowly than the range averages */
 	bool few_buckets; /* too few for a judgement: nothing is sure */
 };

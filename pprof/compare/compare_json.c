@@ -100,7 +100,7 @@ void compare_doubts_json(const struct compare *c,
 	json_key(j, "drift");
 	json_bool(j, c->is_state);
 	json_key(j, "few_instances");
-	json_bool(j, !c->same_instances && (r->instances[ESTIMATE_BASE] < 3 ||
+	json_bool(j, !r->same_instances && (r->instances[ESTIMATE_BASE] < 3 ||
 					    r->instances[ESTIMATE_NEW] < 3));
 }
 
@@ -134,7 +134,7 @@ static void write_comparison(const struct compare_head *head,
 	json_int(j, (int64_t)head->damaged);
 	write_sides(j, "instances", r->instances);
 	json_key(j, "same_instances");
-	json_bool(j, c->same_instances);
+	json_bool(j, r->same_instances);
 	write_sides(j, "buckets", r->buckets);
 	write_number(j, "bucket_seconds", head->bucket_s * (double)r->joined);
 }

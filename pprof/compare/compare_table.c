@@ -164,7 +164,7 @@ void compare_table_add(struct compare_table *t, struct compare_entries e,
 		       bool leaf, struct compare_values *to)
 {
 	/* Nobody asks how the instances of a group moved. */
-	bool instances = !t->c->groups || !t->c->same_instances;
+	bool instances = !t->c->groups || !t->frame.same_instances;
 
 	values_clear(t, to);
 	for (size_t i = 0; i < e.count; i++) {

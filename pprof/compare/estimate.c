@@ -5,6 +5,9 @@
 
 #include "base/significance.h"
 
+/* Largest part of a side in instances that the other side does not have. */
+#define ALONE_MAX 0.01
+
 /* Degrees of freedom of a variance that counting alone gives, at least. */
 #define COUNTING_DEGREES 60
 
@@ -16,8 +19,32 @@
 #define VISIBLE_POWER  1.65
 #define VISIBLE_FACTOR 1.4
 
+/*
+ * Whether both sides have the same instances. A series that has a single profile,
+ * because a program has just started or ended, cannot move the ratio of its side,
+ * so it makes no other instances of them (docs/decisions.md, 211).
+ */
+static bool has_same_instances(const struct estimate_frame *e)
+{
+	for (int s = 0; s < ESTIMATE_SIDES; s++) {
+		const double *own = e->instances[s].v;
+		const double *other = e->instances[!s].v;
+		double sum = 0;
+		double alone = 0;
+
+		for (size_t i = 0; i < e->instances[s].count; i++) {
+			sum += own[i];
+			alone += other[i] > 0 ? 0 : own[i];
+		}
+		if (alone > ALONE_MAX * sum)
+			return false;
+	}
+	return true;
+}
+
 void estimate_begin(struct estimate_frame *e)
 {
+	e->same_instances = has_same_instances(e);
 	for (int s = 0; s < ESTIMATE_SIDES; s++) {
 		const struct estimate_column *c = &e->buckets[s];
 		double squares = 0;

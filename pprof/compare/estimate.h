@@ -38,7 +38,10 @@ struct estimate_frame {
 	double degrees[ESTIMATE_SIDES]; /* degrees of freedom of each side */
 	/* Whether both sides are of the same time, bucket by bucket. */
 	bool paired;
-	/* Whether both sides have the same instances. */
+	/*
+	 * Whether both sides have the same instances: those that only one side
+	 * has are at most 1 % of it, by their divisors.
+	 */
 	bool same_instances;
 	/* Whether values are parts of their divisors, as shares are. */
 	bool is_share;
@@ -62,7 +65,10 @@ struct estimate {
 	double biggest_part; /* of delta, by a single instance */
 };
 
-/* Set the sums, counts and degrees of freedom from the divisors. */
+/*
+ * Set the sums, counts and degrees of freedom, and whether the instances are the
+ * same, from the divisors.
+ */
 void estimate_begin(struct estimate_frame *e);
 
 /*

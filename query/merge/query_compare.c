@@ -295,10 +295,8 @@ static uint32_t instance_column(struct query_compare *c, struct labels *ls)
 			else
 				high = mid;
 		}
-		if (low < c->of_base && !labels_cmp(c->instances.v[low], ls)) {
+		if (low < c->of_base && !labels_cmp(c->instances.v[low], ls))
 			at = low;
-			c->of_both++;
-		}
 	}
 	if (at == c->instances.count)
 		*vec_add(&c->instances) = labels_ref(ls);
@@ -500,8 +498,6 @@ int query_compare_run(struct query_compare *c, const struct query_spec *base,
 			       err);
 	if (rc)
 		return rc;
-	c->compare.same_instances = c->of_both == c->of_base &&
-				    c->instances.count == c->of_base;
 	*out = merge_number(c->g->merge, c->type);
 	c->compare.period = compare_type_period(&c->values, (*out)->period);
 	return 0;

@@ -47,7 +47,6 @@ struct query_compare {
 	/* The series of the base, and after them those of the new side alone. */
 	VEC(struct labels *) instances;
 	size_t of_base; /* how many of them the base has */
-	size_t of_both; /* how many of these the new side has, too */
 	size_t series[ESTIMATE_SIDES];
 	size_t profiles[ESTIMATE_SIDES];
 	VEC(int64_t) spacings; /* scratch: times between profiles, in ms */

@@ -279,8 +279,7 @@ static struct compare empty_comparison(const struct fleet *f)
 	return (struct compare){ .by = COMPARE_SHARE,
 				 .period = (double)f->p->period,
 				 .alpha = 0.01,
-				 .min_samples = 10,
-				 .same_instances = true };
+				 .min_samples = 10 };
 }
 
 static struct compare_result judged(const struct fleet *f, struct compare *c)

@@ -96,8 +96,7 @@ static struct compare compare_of_samples(void)
 {
 	return (struct compare){ .period = 1,
 				 .alpha = 0.01,
-				 .min_samples = 10,
-				 .same_instances = true };
+				 .min_samples = 10 };
 }
 
 /* Add a value to a bucket and an instance of a side. */
@@ -466,16 +465,53 @@ Test(compare, machines_that_differ_are_no_change_of_the_program)
 		struct compare c = compare_of_samples();
 		struct compare_result r;
 
-		c.same_instances = same;
 		for (uint32_t k = 0; k < 2 * 24 * 4; k++) {
-			uint32_t i = k / 2 % 4;
+			uint32_t m = k / 2 % 4;
+			uint32_t i = same ? m : m + k % 2 * 4;
 
-			put(&c, k % 2, 0, k / 8, i, ways[k % 2][i]);
-			put(&c, k % 2, 1, k / 8, i, 1000 - ways[k % 2][i]);
+			put(&c, k % 2, 0, k / 8, i, ways[k % 2][m]);
+			put(&c, k % 2, 1, k / 8, i, 1000 - ways[k % 2][m]);
 		}
 		r = run(&c, &g);
+		cr_expect(r.same_instances == same);
 		cr_expect(row_of(&r, &g, "f0")->flat.sure == same);
-		cr_expect(row_of(&r, &g, "f0")->flat.e.agree == 3);
+		cr_expect(row_of(&r, &g, "f0")->flat.e.agree == (same ? 3 : 0));
+		compare_result_fini(&r);
+		compare_fini(&c);
+	}
+	program_fini(&g);
+}
+
+/*
+ * A second machine that has just started is no other side, however different its
+ * first profile is; one that has a tenth of the samples is.
+ */
+Test(compare, a_machine_with_one_profile_is_no_other_instance)
+{
+	struct program g = program_init(2);
+
+	for (int few = 0; few < 2; few++) {
+		struct compare c = compare_of_samples();
+		struct chance luck = { 31 };
+		struct compare_result r;
+
+		for (uint32_t b = 0; b < 24; b++) {
+			int64_t base = chance_hits(&luck, 1000, 0.1);
+			int64_t new = chance_hits(&luck, 1000, 0.2);
+
+			put(&c, 0, 0, b, 0, base);
+			put(&c, 0, 1, b, 0, 1000 - base);
+			put(&c, 1, 0, b, 0, new);
+			put(&c, 1, 1, b, 0, 1000 - new);
+			if (b && few)
+				continue;
+			put(&c, 0, 1, b, 1, 100);
+		}
+		r = run(&c, &g);
+		cr_expect(r.instances[0] == 2);
+		cr_expect(r.instances[1] == 1);
+		cr_expect(r.same_instances == few);
+		cr_expect(row_of(&r, &g, "f0")->flat.sure == few);
 		compare_result_fini(&r);
 		compare_fini(&c);
 	}
