@@ -115,6 +115,8 @@ static int changes_of_labels(struct changes *c, struct err *err)
 				g->name, s->first);
 		x->series += s->series;
 		change_add_value(&x->jobs, g->job);
+		if (g->exe.len)
+			change_add_value(&x->programs, g->exe);
 		change_add_value(&x->to, s->value);
 		add_replaced(c, s, x);
 	}
@@ -261,6 +263,7 @@ static int change_by_time(const void *a, const void *b)
 static void change_fini(struct change *x)
 {
 	vec_fini(&x->jobs);
+	vec_fini(&x->programs);
 	vec_fini(&x->from);
 	vec_fini(&x->to);
 }
@@ -338,6 +341,8 @@ void changes_json(const struct changes *c, struct json *j)
 		json_key(j, "name");
 		json_str(j, x->name);
 		change_write_values(j, "jobs", x->jobs.v, x->jobs.count);
+		change_write_values(j, "programs", x->programs.v,
+				    x->programs.count);
 		change_write_values(j, "from", x->from.v, x->from.count);
 		change_write_values(j, "to", x->to.v, x->to.count);
 		json_key(j, "series");

@@ -48,6 +48,8 @@ struct change {
 	enum change_kind kind;
 	struct str name;      /* name of the label; else empty */
 	VEC(struct str) jobs; /* jobs of the series that changed */
+	/* Their programs, of series that are programs of a machine. */
+	VEC(struct str) programs;
 	VEC(struct str) from;
 	VEC(struct str) to;
 	size_t series;
@@ -73,7 +75,10 @@ NODISCARD int changes_find(struct changes *c, struct tsdb *db,
 			   struct query_work *work,
 			   const struct changes_options *o, struct err *err);
 
-/* Write [{"time","kind","name","jobs":[],"from":[],"to":[],"series"}]. */
+/*
+ * Write [{"time","kind","name","jobs":[],"programs":[],"from":[],"to":[],
+ * "series"}].
+ */
 void changes_json(const struct changes *c, struct json *j);
 
 /* Free the changes. */

@@ -9,7 +9,7 @@ struct span_key {
 	uint32_t group;
 	struct str type;
 	struct str job;
-	struct str program;
+	struct str workload;
 	struct str text; /* name of the label, or its value */
 };
 
@@ -18,7 +18,7 @@ struct span_key {
  * labels of its workload, without those of its instances. Nothing is appended for
  * series that have no label `exe`.
  */
-static void span_program(struct labels *ls, struct buf *out)
+static void span_workload(struct labels *ls, struct buf *out)
 {
 	static const char *const names[] = { "exe", "namespace", "container",
 					     "systemd_unit", "cgroup" };
@@ -39,7 +39,7 @@ static uint64_t span_hash(const struct span_key *k)
 		k->group,
 		hash_key(bytes_of(k->type)),
 		hash_key(bytes_of(k->job)),
-		hash_key(bytes_of(k->program)),
+		hash_key(bytes_of(k->workload)),
 		hash_key(bytes_of(k->text)),
 	};
 
@@ -55,7 +55,7 @@ static bool span_same_group(const void *ctx, uint32_t i, const void *key)
 	const struct label_group *g = &s->groups.v[i];
 
 	return str_eq(g->type, k->type) && str_eq(g->job, k->job) &&
-	       str_eq(g->program, k->program) && str_eq(g->name, k->text);
+	       str_eq(g->workload, k->workload) && str_eq(g->name, k->text);
 }
 
 /* table_find() callback for spans. */
@@ -79,12 +79,12 @@ static uint32_t span_take_group(struct label_spans *s, struct labels *ls,
 		.job = labels_get(ls, str_of("job")),
 		.text = name,
 	};
-	struct buf program = { 0 };
+	struct buf workload = { 0 };
 	uint64_t hash;
 	uint32_t i;
 
-	span_program(ls, &program);
-	key.program = str_from(buf_bytes(&program));
+	span_workload(ls, &workload);
+	key.workload = str_from(buf_bytes(&workload));
 	hash = span_hash(&key);
 	i = table_find(&s->group_index, hash, span_same_group, s, &key);
 	if (i == TABLE_NONE) {
@@ -92,7 +92,9 @@ static uint32_t span_take_group(struct label_spans *s, struct labels *ls,
 		*vec_add(&s->groups) = (struct label_group){
 			.type = arena_str(&s->text, key.type),
 			.job = arena_str(&s->text, key.job),
-			.program = arena_str(&s->text, key.program),
+			.exe = arena_str(&s->text,
+					 labels_get(ls, str_of("exe"))),
+			.workload = arena_str(&s->text, key.workload),
 			.name = arena_str(&s->text, name),
 			.first = first,
 		};
@@ -100,7 +102,7 @@ static uint32_t span_take_group(struct label_spans *s, struct labels *ls,
 	}
 	if (first < s->groups.v[i].first)
 		s->groups.v[i].first = first;
-	buf_fini(&program);
+	buf_fini(&workload);
 	return i;
 }
 

@@ -34,9 +34,11 @@ struct label_span {
 struct label_group {
 	struct str type;
 	struct str job;
-	struct str program; /* and workload; empty: the whole job */
-	struct str name;    /* name of the label; empty: the build ID */
-	int64_t first;      /* time of the first profile */
+	struct str exe; /* label of one program of a machine; empty: none */
+	/* The program and where it runs, as a key; empty: the whole job. */
+	struct str workload;
+	struct str name; /* name of the label; empty: the build ID */
+	int64_t first;   /* time of the first profile */
 };
 
 /* All spans. */

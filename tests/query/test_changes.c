@@ -27,6 +27,7 @@ static void tell_change(struct buf *out, const struct change *c)
 		   (long long)(c->ms - store_at(0)) / 60000, kinds[c->kind]);
 	tell_texts(out, " ", &c->name, c->name.len ? 1 : 0);
 	tell_texts(out, " of ", c->jobs.v, c->jobs.count);
+	tell_texts(out, " exe ", c->programs.v, c->programs.count);
 	tell_texts(out, ": ", c->from.v, c->from.count);
 	tell_texts(out, " > ", c->to.v, c->to.count);
 	buf_printf(out, " in %zu", c->series);
@@ -130,7 +131,7 @@ Test(changes, a_counter_that_falls_is_a_restart)
 	cr_expect(changes_are(
 		s, "version",
 		"[{\"time\":1700000180000,\"kind\":\"restart\",\"name\":\"\","
-		"\"jobs\":[\"a\"],\"from\":[],\"to\":[],\"series\":1}]"));
+		"\"jobs\":[\"a\"],\"programs\":[],\"from\":[],\"to\":[],\"series\":1}]"));
 	store_close(s);
 }
 
@@ -195,7 +196,8 @@ Test(changes, programs_of_a_machine_are_no_builds_of_each_other)
 				   "cpu job=ebpf exe=db container=z pod=4",
 			  m, m < 33 ? "b5" : "b6");
 	}
-	cr_expect(changes_are(s, "version", "33 build of ebpf: b5 > b6 in 1"));
+	cr_expect(changes_are(s, "version",
+			      "33 build of ebpf exe db: b5 > b6 in 1"));
 	store_close(s);
 }
 
@@ -212,7 +214,8 @@ Test(changes, all_series_of_a_machine_are_searched)
 			put_build(s, labels, m,
 				  i == 77 && m >= 3 ? "new" : "old");
 	}
-	cr_expect(changes_are(s, "version", "3 build of ebpf: old > new in 1"));
+	cr_expect(changes_are(s, "version",
+			      "3 build of ebpf exe e77: old > new in 1"));
 	store_close(s);
 }
 
