@@ -567,6 +567,7 @@ async function manyMarkers(context) {
     kind: 'build_id',
     name: '',
     jobs: [`program-${i}`],
+    programs: [],
     from: ['a'.repeat(40)],
     to: [`${i}`.repeat(40)],
     series: 1,

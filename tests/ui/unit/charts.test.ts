@@ -17,7 +17,7 @@ import {
   seriesSelector,
 } from '../../../web/ui/model/targets.ts';
 import { childrenOf, layout, nextNode } from '../../../web/ui/model/tree.ts';
-import { asBase, sideB } from '../../../web/ui/state/reducer.ts';
+import { sideB } from '../../../web/ui/state/reducer.ts';
 import { requests } from '../../../web/ui/state/requests.ts';
 import { initial, type State } from '../../../web/ui/state/state.ts';
 
@@ -326,7 +326,7 @@ test('both sides of a comparison have their limits', () => {
     from: '1',
     to: '2',
     total_min: '5',
-    ...asBase({ ...sideB(s), total_outside: true }),
+    base: { ...sideB(s), total_outside: true },
   });
 
   assert.match(
@@ -342,6 +342,7 @@ test('a change says of which job, and from what to what', () => {
     kind: 'label',
     name: 'version',
     jobs: ['api'],
+    programs: [],
     from: ['1.0'],
     to: ['1.1', '1.2'],
     series: 3,
@@ -354,6 +355,8 @@ test('a change says of which job, and from what to what', () => {
       { jobs: [''], kind: 'build_id', name: '', from: ['0123456789abcdef'], to: ['b2'] },
       'build 0123456789ab… → b2 (3 series)',
     ],
+    [{ jobs: ['ebpf'], programs: ['app', 'db'] }, 'app, db: version 1.0 → 1.1, 1.2 (3 series)'],
+    [{ jobs: ['ebpf'], programs: ['a', 'b', 'c', 'd'] }, '4 programs: version 1.0 → 1.1, 1.2 (3 series)'],
   ];
 
   for (const [values, want] of cases) assert.equal(changeText({ ...change, ...values }), want);
@@ -365,6 +368,7 @@ test('a build that comes with a new version is known by the version', () => {
     kind,
     name: '',
     jobs,
+    programs: [],
     from: [],
     to: ['x'],
     series: 1,
@@ -385,6 +389,7 @@ test('a restart that heap profiles show is told with profiles of any type, and o
     kind,
     name: '',
     jobs,
+    programs: [],
     from: [],
     to: [],
     series: 1,
@@ -398,13 +403,14 @@ test('a restart that heap profiles show is told with profiles of any type, and o
 });
 
 test('a comparison of before and after is of the jobs that changed', () => {
-  const of = (query: string, jobs: string[]): string =>
-    changeQuery(query, { kind: 'restart', time: 0, name: '', jobs, from: [], to: [], series: jobs.length });
+  const of = (query: string, jobs: string[], programs: string[] = []): string =>
+    changeQuery(query, { kind: 'restart', time: 0, name: '', jobs, programs, from: [], to: [], series: 1 });
 
   assert.equal(of('cpu', ['a']), 'cpu{job="a"}');
   assert.equal(of('cpu', ['nats-0', 'nats.1']), 'cpu{job=~"nats-0|nats\\\\.1"}');
   assert.equal(of('cpu{job="x"}', ['a', 'b']), 'cpu{job="x"}');
   assert.equal(of('cpu', ['a', '']), 'cpu', 'series without a job');
+  assert.equal(of('cpu{job="ebpf"}', ['ebpf'], ['app']), 'cpu{job="ebpf",exe="app"}');
   assert.equal(
     of(
       'cpu',

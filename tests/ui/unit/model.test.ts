@@ -6,7 +6,13 @@ import type { FlameAnswer } from '../../../web/ui/api/answer.ts';
 import { Lettering } from '../../../web/ui/draw/text.ts';
 import { fnv, packageOf, shortName } from '../../../web/ui/model/package.ts';
 import { search } from '../../../web/ui/model/search.ts';
-import { formatSelector, parseSelector, withMatcher, withoutMatcher } from '../../../web/ui/model/selector.ts';
+import {
+  formatSelector,
+  parseSelector,
+  withMatcher,
+  withoutGroups,
+  withoutMatcher,
+} from '../../../web/ui/model/selector.ts';
 import { chartData, halvesOf, maxLines, unsureSteps } from '../../../web/ui/model/series.ts';
 import {
   formatTime,
@@ -100,10 +106,10 @@ test('the base of a comparison is the range before, until it is chosen', () => {
     ...rest,
   });
   const swapped = reduce(s, { do: 'swap', now: 0 });
-  assert.deepEqual([swapped.from, swapped.to, swapped.from_a, swapped.to_a], ['500', '999', '1000', '1500']);
+  assert.deepEqual([swapped.from, swapped.to, swapped.base.from, swapped.base.to], ['500', '999', '1000', '1500']);
   const back = reduce(swapped, { do: 'swap', now: 0 });
   assert.deepEqual(
-    [back.query, back.from, back.to, back.query_a, back.from_a, back.to_a],
+    [back.query, back.from, back.to, back.base.query, back.base.from, back.base.to],
     ['heap', '1000', '1500', 'heap', '500', '999'],
   );
 });
@@ -334,9 +340,17 @@ test('the text of a box has no such characters, and its width is that of what is
   assert.equal(lettering.fit('x/a.b', 40), 'a.b');
 });
 
+test('the groups that have no line of their own have a selector', () => {
+  const of = (...values: string[]): Record<string, string>[] => values.map(job => ({ job }));
+
+  assert.equal(withoutGroups('cpu{env="x"}', of('a', 'b.c')), 'cpu{env="x",job!~"a|b\\\\.c"}');
+  assert.equal(withoutGroups('cpu', [{ job: 'a', pod: 'b' }]), '');
+  assert.equal(withoutGroups('cpu', []), '');
+});
+
 test('a range without one before it is compared half with half', () => {
-  assert.deepEqual(halvesOf([40, 10, 30, 20]), { from_a: '10', to_a: '29', from: '30' });
-  assert.deepEqual(halvesOf([10, 20, 30]), { from_a: '10', to_a: '19', from: '20' });
+  assert.deepEqual(halvesOf([40, 10, 30, 20]), [10, 30]);
+  assert.deepEqual(halvesOf([10, 20, 30]), [10, 20]);
   for (const times of [[], [5], [5, 5]]) assert.equal(halvesOf(times), null);
 });
 

@@ -144,4 +144,5 @@ test('what may be noise is grey, unless it is to be seen', () => {
   assert.deepEqual(of({}), [1, -1, 0], 'nothing is known about noise');
   assert.deepEqual(of({ sure: [0, 1, 0, 0] }), [1, 0, 0]);
   assert.deepEqual(of({ sure: [0, 1, 0, 0] }, true), [1, -1, 0]);
+  assert.deepEqual(of({ sure: [0, 0, 0, 0], few_buckets: true }), [1, -1, 0], 'nothing can be told from noise');
 });

@@ -2,7 +2,7 @@
 // URLs: every state has one, and comes back from it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { initial, type State } from '../../../web/ui/state/state.ts';
+import { initial, noSide, type State } from '../../../web/ui/state/state.ts';
 import { decode, encode, pageOf, pathOf } from '../../../web/ui/state/url.ts';
 
 /** A generator of numbers that are the same in each run. */
@@ -41,8 +41,8 @@ test('a state comes back from its URL', () => {
     const s: State = structuredClone(initial);
     s.page = pick(['explore', 'compare']);
     s.query = pick(texts);
-    s.query_a = pick(texts);
-    s.to_a = pick(['', '1795232201149']);
+    s.base.query = pick(texts);
+    s.base.to = pick(['', '1795232201149']);
     s.normalize = pick(['', '0', '1']);
     s.from = pick(['now-1h', 'now-5m', '1795232201149']);
     s.time = pick(['', '1795232201149']);
@@ -57,7 +57,7 @@ test('a state comes back from its URL', () => {
     s.span = pick(['', '1,2']);
     s.total_min = pick(['', '5']);
     s.total_outside = next() < 0.5;
-    s.total_max_a = pick(['', '7']);
+    s.base.total_max = pick(['', '7']);
     s.target = pick(texts);
     s.health = pick(['', 'down']);
     s.noinlines = next() < 0.5;
@@ -78,7 +78,14 @@ test('defaults are left out, keys have one order', () => {
 });
 
 test('the sides of a comparison have the names of the API', () => {
-  const s: State = { ...initial, page: 'compare', query: 'heap', from: '5', to: '9', query_a: 'cpu' };
+  const s: State = {
+    ...initial,
+    page: 'compare',
+    query: 'heap',
+    from: '5',
+    to: '9',
+    base: { ...noSide, query: 'cpu' },
+  };
 
   assert.equal(encode(s), 'query_a=cpu&query_b=heap&from_b=5&to_b=9');
   assert.equal(encode({ ...s, page: 'explore' }), 'query_a=cpu&query=heap&from=5&to=9');

@@ -37,6 +37,8 @@ export interface Change {
   kind: 'label' | 'build_id' | 'restart';
   name: string;
   jobs: string[];
+  /** Of programs of a machine: their labels "exe". */
+  programs: string[];
   from: string[];
   to: string[];
   series: number;

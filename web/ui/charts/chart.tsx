@@ -6,7 +6,7 @@ import type { Line } from '../api/answer.ts';
 import { token } from '../draw/theme.ts';
 import { colorCount, dashes, lineStyles } from '../model/linestyle.ts';
 import { shortName } from '../model/package.ts';
-import { withLabels } from '../model/selector.ts';
+import { withLabels, withoutGroups } from '../model/selector.ts';
 import {
   type ChartData,
   chartData,
@@ -367,7 +367,7 @@ export function Chart(
   props: Context & {
     lines: Line[];
     times: [number, number];
-    range?: 'range' | 'range_a';
+    range?: 'range' | 'range_of_base';
     marks?: Mark[];
     /** The largest value of the axis; without it, that of the lines. */
     most?: number;
@@ -387,9 +387,16 @@ export function Chart(
   const choose =
     props.choose ??
     ((i: number): (() => void) | null => {
-      const labels = data.lines[i]?.labels ?? {};
-      if (range !== 'range' || !state.by || !Object.keys(labels).length) return null;
-      return () => act({ do: 'set', values: { query: withLabels(state.query, labels) } });
+      const labels = data.lines[i]?.labels;
+      // The last line may be all groups that have no line of their own.
+      const query = labels
+        ? Object.keys(labels).length && withLabels(state.query, labels)
+        : withoutGroups(
+            state.query,
+            data.lines.map(l => l.labels).filter(l => l !== null),
+          );
+      if (range !== 'range' || !state.by || !query) return null;
+      return () => act({ do: 'set', values: { query } });
     });
 
   usePlot(place, () => {

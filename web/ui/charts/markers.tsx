@@ -7,7 +7,7 @@ import { anyOf, parseSelector, withMatcher } from '../model/selector.ts';
 import { formatClock, parseTime } from '../model/time.ts';
 import { Popup } from '../parts/popup.tsx';
 import type { Context } from '../state/context.ts';
-import type { State } from '../state/state.ts';
+import { noSide, type State } from '../state/state.ts';
 
 /** Build IDs are long; their beginnings tell them apart. */
 function shortBuild(id: string): string {
@@ -21,44 +21,52 @@ function changeHint(c: Change): string {
     : '';
 }
 
+/** What changed: the label that tells it from others, and its values. Programs of a machine have one job. */
+function changed(c: Change): { name: 'exe' | 'job'; values: string[] } {
+  return c.programs.length ? { name: 'exe', values: c.programs } : { name: 'job', values: c.jobs };
+}
+
 /** "a: version v1 → v2" or "a, b: restart (3 series)". */
 export function changeText(c: Change): string {
-  const jobs = c.jobs.length > 3 ? `${c.jobs.length} jobs` : c.jobs.filter(j => j).join(', ');
+  const { name, values: all } = changed(c);
+  const what =
+    all.length > 3 ? `${all.length} ${name === 'exe' ? 'programs' : 'jobs'}` : all.filter(Boolean).join(', ');
   const series = c.series === 1 ? '' : ` (${c.series} series)`;
   const values = (list: string[]): string => list.map(c.kind === 'build_id' ? shortBuild : String).join(', ');
   const names = { label: c.name, build_id: 'build', restart: 'restart' };
   const change = c.to.length ? ` ${c.from.length ? `${values(c.from)} → ` : ''}${values(c.to)}` : '';
 
-  return `${jobs && `${jobs}: `}${names[c.kind]}${change}${series}`;
+  return `${what && `${what}: `}${names[c.kind]}${change}${series}`;
 }
 
 /** The ranges before and after a time: as long as both fit into the range. */
-export function around(
-  at: number,
-  from: number,
-  to: number,
-): { from_a: string; to_a: string; from: string; to: string } {
+export function around(at: number, from: number, to: number): Pick<State, 'from' | 'to' | 'base'> {
   const length = Math.max(1, Math.min(at - from, to - at));
 
-  return { from_a: String(at - length), to_a: String(at - 1), from: String(at), to: String(at + length) };
+  return {
+    base: { ...noSide, from: String(at - length), to: String(at - 1) },
+    from: String(at),
+    to: String(at + length),
+  };
 }
 
-/** More jobs than these are not listed in a query. */
-const mostJobs = 20;
+/** More jobs or programs than these are not listed in a query. */
+const mostListed = 20;
 
-/** The query for a change: of the jobs that it is about, unless the query has chosen some already. */
+/** The query for a change: of the jobs or programs that it is about, unless the query has chosen some already. */
 export function changeQuery(query: string, c: Change): string {
   const names = parseSelector(query)?.matchers.map(m => m.name) ?? [];
-  const [first = ''] = c.jobs;
+  const { name, values } = changed(c);
+  const [first = ''] = values;
 
-  if (names.includes('job') || !c.jobs.every(Boolean) || !first || c.jobs.length > mostJobs) return query;
+  if (names.includes(name) || !values.every(Boolean) || !first || values.length > mostListed) return query;
   return withMatcher(
     query,
-    c.jobs.length === 1 ? { name: 'job', op: '=', value: first } : { name: 'job', op: '=~', value: anyOf(c.jobs) },
+    values.length === 1 ? { name, op: '=', value: first } : { name, op: '=~', value: anyOf(values) },
   );
 }
 
-/** What must have happened together to be one change: the same jobs, within this time. */
+/** What must have happened together to be one change: the same jobs or programs, within this time. */
 const together = 60e3;
 
 /**
@@ -69,7 +77,12 @@ export function toldChanges(changes: Change[], ofHeaps: Change[] = []): Change[]
   const isOneOf =
     (list: Change[]) =>
     (c: Change): boolean =>
-      list.some(l => Math.abs(l.time - c.time) <= together && c.jobs.every(j => l.jobs.includes(j)));
+      list.some(
+        l =>
+          Math.abs(l.time - c.time) <= together &&
+          c.jobs.every(j => l.jobs.includes(j)) &&
+          c.programs.every(p => l.programs.includes(p)),
+      );
   const [isNamed, isSeen] = [
     isOneOf(changes.filter(c => c.kind === 'label')),
     isOneOf(changes.filter(c => c.kind === 'restart')),
@@ -101,7 +114,6 @@ function Marker({
       values: {
         page: 'compare',
         query,
-        query_a: '',
         ...around(c.time, parseTime(state.from, now), parseTime(state.to, now)),
       },
     });
@@ -145,7 +157,8 @@ export function Markers(
   const { changes, warnings } = props;
   const [open, setOpen] = useState(false);
   const last = changes[changes.length - 1];
-  const key = (c: Change): string => `${c.time} ${c.kind} ${c.name} ${c.jobs.join()} ${c.to.join()}`;
+  const key = (c: Change): string =>
+    `${c.time} ${c.kind} ${c.name} ${c.jobs.join()} ${c.programs.join()} ${c.to.join()}`;
 
   const missing = warnings.length > 0 && (
     <span class="dim" title={warnings.join('\n')}>

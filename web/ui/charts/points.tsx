@@ -6,6 +6,7 @@ import uPlot from 'uplot';
 import type { Line } from '../api/answer.ts';
 import { lineStyles } from '../model/linestyle.ts';
 import { narrow, type Point, pointGroup, pointGroups, pointsOf } from '../model/points.ts';
+import { withLabels, withoutGroups } from '../model/selector.ts';
 import { titleOf, typeOf, unitOf } from '../model/series.ts';
 import { formatTime } from '../model/time.ts';
 import { formatAxis } from '../model/unit.ts';
@@ -33,6 +34,16 @@ export function Points(props: Context & { lines: Line[] }) {
   const titles = groups.length > maxGroups ? [...shown, `${groups.length - maxGroups} more`] : shown;
   const styles = lineStyles(titles, 1);
   const [pointed, setPointed] = useState<{ point: Point; at: Place } | null>(null);
+  // Groups by several labels have no selector of their own.
+  const choose = (i: number): (() => void) | null => {
+    const [name, more] = (state.by || ',').split(',');
+    const group = (value: string): Record<string, string> => ({ [name as string]: value });
+    if (!name || more !== undefined) return null;
+    const title = shown[i];
+    const query =
+      title === undefined ? withoutGroups(state.query, shown.map(group)) : withLabels(state.query, group(title));
+    return () => act({ do: 'set', values: { query } });
+  };
   const open = (p: Point): void =>
     act({ do: 'set', values: { time: String(p.ms), query: narrow(state.query, lines, p.series), zoom: '' } });
 
@@ -91,7 +102,7 @@ export function Points(props: Context & { lines: Line[] }) {
         role="img"
         aria-label={`${type} of ${points.length} profiles of ${lines.length} series`}
       />
-      <Legend titles={titles} styles={styles} />
+      <Legend titles={titles} styles={styles} choose={choose} />
       {pointed && (
         <Tip at={pointed.at}>
           <div class="dim">{formatTime(pointed.point.ms, state.tz === 'utc')}</div>

@@ -7,7 +7,7 @@ import { withLabels, withMatcher } from '../model/selector.ts';
 import { formatTime } from '../model/time.ts';
 import { shownType } from '../parts/hooks.ts';
 import type { Context } from '../state/context.ts';
-import { asBase, sideB } from '../state/reducer.ts';
+import { sideB } from '../state/reducer.ts';
 import { chartRange, chartStep } from '../state/requests.ts';
 import { axisText } from './chart.tsx';
 import { type Cells, HeatMap } from './heatmap.tsx';
@@ -27,7 +27,7 @@ function Menu(props: Context & { heat: Heat; cells: Cells }) {
     const base = { ...sideB(state), ...range, query: withMatcher(state.query, { name, op: '!=', value }) };
     act({
       do: 'set',
-      values: { page: 'compare', normalize: '1', query, ...range, time: '', span: '', ...asBase(base) },
+      values: { page: 'compare', normalize: '1', query, ...range, time: '', span: '', base },
     });
   };
   return (

@@ -6,7 +6,7 @@ import { type Heat, stepRange, totalsHeat } from '../model/heat.ts';
 import { formatTime } from '../model/time.ts';
 import { shownType } from '../parts/hooks.ts';
 import type { Context } from '../state/context.ts';
-import { asBase, sideB } from '../state/reducer.ts';
+import { sideB } from '../state/reducer.ts';
 import { chartRange, chartStep, chosenParams } from '../state/requests.ts';
 import type { State } from '../state/state.ts';
 import { type Cells, HeatMap } from './heatmap.tsx';
@@ -33,7 +33,7 @@ function Menu(props: Context & { range: [number, number] }) {
         normalize: '1',
         span: '',
         chart: 'lines',
-        ...asBase({ ...sideB(state), total_outside: true }),
+        base: { ...sideB(state), total_outside: true },
       },
     });
 

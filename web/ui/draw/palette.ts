@@ -61,13 +61,16 @@ export function changeOf(tree: Tree, node: number): number {
   return most ? Math.max(-1, Math.min(1, (b - a) / most)) : 0;
 }
 
-/** By node: the index of its colour in `change`. What may be noise is grey, if that is known and unless `noise` is wanted. */
+/**
+ * By node: the index of its colour in `change`. What may be noise is grey, unless `noise` is wanted, or nothing can be
+ * told from noise.
+ */
 export function changesOf(tree: Tree, palette: Palette, noise = false): Uint8Array {
   const middle = (palette.change.length - 1) / 2;
-  const { sure } = tree.answer;
+  const { sure, few_buckets } = tree.answer;
 
   return Uint8Array.from({ length: tree.count }, (_, i) => {
-    const c = noise || !sure || sure[i] ? changeOf(tree, i) : 0;
+    const c = noise || !sure || few_buckets || sure[i] ? changeOf(tree, i) : 0;
     // Small changes are seen, too: the square root spreads them.
     return Math.round(middle + Math.sign(c) * Math.sqrt(Math.abs(c)) * middle);
   });

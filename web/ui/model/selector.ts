@@ -111,3 +111,11 @@ export function withoutMatcher(text: string, i: number): string {
 export function anyOf(values: string[]): string {
   return values.map(v => v.replace(/[\\^$|?*+.()[\]{}]/g, '\\$&')).join('|');
 }
+
+/** The selector of all groups of series but these; "": they differ by more than one label. */
+export function withoutGroups(text: string, groups: Record<string, string>[]): string {
+  const names = new Set(groups.flatMap(Object.keys));
+  const [name = ''] = names;
+
+  return names.size === 1 ? withMatcher(text, { name, op: '!~', value: anyOf(groups.map(g => g[name] ?? '')) }) : '';
+}

@@ -125,14 +125,14 @@ export function isUneven(a: number, b: number): boolean {
   return a > 0 && b > 0 && Math.abs(a - b) > 0.1 * Math.max(a, b);
 }
 
-/** Two ranges with equally many of these times, as the base and the beginning of B; null: there are not two times. */
-export function halvesOf(times: number[]): { from_a: string; to_a: string; from: string } | null {
+/** Two halves with equally many of these times: when the first and the second begin; null: there are not two times. */
+export function halvesOf(times: number[]): [number, number] | null {
   const sorted = [...times].sort((a, b) => a - b);
   const first = sorted[0];
   const middle = sorted[Math.floor(sorted.length / 2)];
 
   if (first === undefined || middle === undefined || first === middle) return null;
-  return { from_a: String(first), to_a: String(middle - 1), from: String(middle) };
+  return [first, middle];
 }
 
 /** Values per second, if they count for a time; a step whose time is not known has none. */

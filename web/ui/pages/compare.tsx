@@ -15,7 +15,7 @@ import { Query, SelectorText, useFirstType } from '../parts/query.tsx';
 import type { Context } from '../state/context.ts';
 import { hasBase, noBase, sideA, sideB } from '../state/reducer.ts';
 import { viewKey } from '../state/requests.ts';
-import type { Side as Profiles } from '../state/state.ts';
+import { noSide, type Side as Profiles } from '../state/state.ts';
 import { totalText } from '../views/chips.tsx';
 import { Views } from '../views/views.tsx';
 
@@ -41,7 +41,7 @@ function Side(
   props: Context & {
     title: string;
     lines: 'lines' | 'lines_a';
-    range: 'range' | 'range_a';
+    range: 'range' | 'range_of_base';
     side: Profiles;
     most: number;
   },
@@ -83,7 +83,7 @@ function Uneven(context: Context) {
   if (comparedBy(context) !== 'value' || loaded?.stale || shownKind(context) === 'state' || !isUneven(a, b))
     return null;
   return (
-    <div class="notice warn" role="status">
+    <div class="notice warn line" role="status">
       A has {a} profiles and B has {b}: by value, the difference is also that of their numbers.
       <button type="button" onClick={() => act({ do: 'set', values: { normalize: '1' } })}>
         Compare shares
@@ -108,8 +108,8 @@ function Versions({ state, act, loader }: Context) {
 
   if (renamed < leastRenamed || state.ignore_versions || loaded?.stale) return null;
   return (
-    <div class="notice warn" role="status">
-      {renamed} functions have other names only because the path of their module has another version, such as /v2.
+    <div class="notice warn line" role="status">
+      {renamed} functions differ only in the version of their module, such as /v2.
       <button type="button" onClick={() => act({ do: 'set', values: { ignore_versions: true } })}>
         Ignore versions
       </button>
@@ -135,7 +135,10 @@ function useHalves({ state, loader, now, act }: Context): void {
     profilesBetween(state.query, parseTime(state.from, now), parseTime(state.to, now), abort.signal)
       .then(lines => {
         const halves = halvesOf(lines.flatMap(l => l.timestamps));
-        if (halves && !abort.signal.aborted) act({ do: 'set', values: halves }, 'default');
+        if (!halves || abort.signal.aborted) return;
+        const [first, middle] = halves;
+        const base = { ...noSide, from: String(first), to: String(middle - 1) };
+        act({ do: 'set', values: { base, from: String(middle) } }, 'default');
       })
       .catch(() => undefined); // Then A stays empty, and says so.
     return () => abort.abort();
@@ -149,7 +152,7 @@ export function Compare(context: Context) {
   const by = comparedBy(context);
   const set = (values: Partial<typeof state>) => () => act({ do: 'set', values });
 
-  const hasRate = !state.time && !state.time_a && shownKind(context) !== 'state';
+  const hasRate = !state.time && !state.base.time && shownKind(context) !== 'state';
 
   useFirstType(context);
   useHalves(context);
@@ -162,7 +165,7 @@ export function Compare(context: Context) {
         <Clock {...context} />
       </div>
       <div class="sides">
-        <Side {...context} title="A, the base" lines="lines_a" range="range_a" side={a} most={most} />
+        <Side {...context} title="A, the base" lines="lines_a" range="range_of_base" side={a} most={most} />
         <Side {...context} title="B" lines="lines" range="range" side={sideB(state)} most={most} />
       </div>
       <div class="viewbar">
@@ -198,7 +201,9 @@ export function Compare(context: Context) {
         <SelectorText
           value={a.query}
           label="Selector of A"
-          change={query_a => act({ do: 'set', values: { query_a: query_a === state.query ? '' : query_a } })}
+          change={query =>
+            act({ do: 'set', values: { base: { ...state.base, query: query === state.query ? '' : query } } })
+          }
         />
       </div>
       <Uneven {...context} />

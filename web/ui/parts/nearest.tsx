@@ -9,6 +9,9 @@ import { sideA, sideB } from '../state/reducer.ts';
 
 const hour = 3600e3;
 
+/** The part of a range that is left free beside its first or last profile. */
+const edge = 0.02;
+
 /** How far profiles are looked for, before and after the range. */
 const windows = [hour, 6 * hour, 24 * hour, 7 * 24 * hour, 30 * 24 * hour, 365 * 24 * hour];
 
@@ -59,9 +62,12 @@ export function Nothing({ state, now, act, loader, message }: Context & { messag
     return () => abort.abort();
   }, [side.query, from, to]);
   const go = (ms: number) => (): void => {
-    const half = Math.round((to - from) / 2);
-    const range = { from: String(ms - half), to: String(ms + half) };
-    act(ofA ? { do: 'set', values: { from_a: range.from, to_a: range.to } } : { do: 'range', ...range });
+    // What is found ends the range if it is earlier, and else begins it: most of what is near is on that side.
+    const length = to - from;
+    const margin = Math.round(length * edge);
+    const begin = ms < from ? ms + margin - length : ms - margin;
+    const range = { from: String(begin), to: String(begin + length) };
+    act({ do: ofA ? 'range_of_base' : 'range', ...range });
   };
   const inRange = found !== null && found >= from && found <= to;
   return (

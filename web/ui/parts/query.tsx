@@ -11,7 +11,7 @@ import { AddMatcher } from './matcher.tsx';
 /** The names that people know, for the names of Go's endpoints. */
 const friendly: Record<string, string> = {
   profile: 'CPU',
-  process_cpu: 'CPU',
+  process_cpu: 'CPU of machines (eBPF)',
   fgprof: 'wall clock (fgprof)',
   heap: 'heap',
   allocs: 'allocations',
@@ -65,11 +65,11 @@ export function SelectorText({
   );
 }
 
-/** The type that the page opens with: CPU, if there is any. */
+/** The type that the page opens with: CPU, if there is any, and that of all programs of machines first. */
 export function firstType(types: ProfileType[]): string {
   const names = types.map(t => t.name);
 
-  return ['profile', 'process_cpu'].find(n => names.includes(n)) ?? names[0] ?? '';
+  return ['process_cpu', 'profile'].find(n => names.includes(n)) ?? names[0] ?? '';
 }
 
 /** A page without a query gets one as soon as the types are known. */

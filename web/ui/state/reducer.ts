@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Actions of the user, and the state of the page that follows from each of them.
 import { parseTime } from '../model/time.ts';
-import type { Side, State } from './state.ts';
+import { noSide, type Side, type State } from './state.ts';
 
 /** Filters that are lists: chips above the view. */
 export const listFilters = ['focus', 'ignore', 'hide', 'show'] as const;
@@ -12,7 +12,7 @@ export type Action =
   | { do: 'add'; filter: ListFilter; value: string }
   | { do: 'drop'; filter: ListFilter; value: string }
   | { do: 'range'; from: string; to: string }
-  | { do: 'range_a'; from: string; to: string }
+  | { do: 'range_of_base'; from: string; to: string }
   | { do: 'swap'; now: number };
 
 /** A view is not shown beside itself. */
@@ -31,10 +31,10 @@ export function reduce(s: State, a: Action): State {
       return { ...s, [a.filter]: s[a.filter].filter(v => v !== a.value) };
     case 'range':
       return { ...s, from: a.from, to: a.to, time: '', span: '' };
-    case 'range_a':
-      return { ...s, from_a: a.from, to_a: a.to, time_a: '' };
+    case 'range_of_base':
+      return { ...s, base: { ...s.base, from: a.from, to: a.to, time: '' } };
     case 'swap':
-      return { ...s, ...sideA(s, a.now), ...asBase(sideB(s)) };
+      return { ...s, ...sideA(s, a.now), base: sideB(s) };
   }
 }
 
@@ -51,38 +51,20 @@ export function sideA(s: State, now: number): Side {
   const to = parseTime(s.to, now);
 
   return {
-    query: s.query_a || s.query,
+    ...s.base,
+    query: s.base.query || s.query,
     // Both ends belong to a range: a profile at the border is one of B alone.
-    from: s.from_a || String(from - (to - from)),
-    to: s.to_a || String(from - 1),
-    time: s.time_a,
-    total_min: s.total_min_a,
-    total_max: s.total_max_a,
-    total_outside: s.total_outside_a,
+    from: s.base.from || String(from - (to - from)),
+    to: s.base.to || String(from - 1),
   };
 }
 
-type Base = Pick<State, 'query_a' | 'from_a' | 'to_a' | 'time_a' | 'total_min_a' | 'total_max_a' | 'total_outside_a'>;
-
-/** A side as the base of a comparison. */
-export function asBase(side: Side): Base {
-  return Object.fromEntries(Object.entries(side).map(([key, value]) => [`${key}_a`, value])) as unknown as Base;
-}
-
 /** No base: the range before. */
-export const noBase: Base = {
-  query_a: '',
-  from_a: '',
-  to_a: '',
-  time_a: '',
-  total_min_a: '',
-  total_max_a: '',
-  total_outside_a: false,
-};
+export const noBase: Pick<State, 'base'> = { base: noSide };
 
 /** Whether a base is chosen. */
 export function hasBase(s: State): boolean {
-  return Object.keys(noBase).some(key => s[key as keyof Base]);
+  return Object.values(s.base).some(Boolean);
 }
 
 /** A regular expression that matches just this name. */

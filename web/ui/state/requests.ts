@@ -71,7 +71,7 @@ function sideParams(side: Side, suffix: string, now: number): Params {
 
 /** How the sides are scaled, if somebody chose it; a single profile has no rate. */
 export function askedScale(s: State): State['normalize'] {
-  return s.normalize === 'rate' && (s.time || s.time_a) ? '' : s.normalize;
+  return s.normalize === 'rate' && (s.time || s.base.time) ? '' : s.normalize;
 }
 
 /** The profiles of the page: those of one side, or a comparison of two. */
@@ -267,7 +267,7 @@ export function shownViews(s: State): { state: State; key: string }[] {
 
 /** Whether changes are told from noise: of two ranges, unless sums are asked for. */
 export function hasErrorBars(s: State): boolean {
-  return s.page === 'compare' && s.normalize !== '0' && !s.time && !s.time_a;
+  return s.page === 'compare' && s.normalize !== '0' && !s.time && !s.base.time;
 }
 
 /** The parameter "by" of a comparison with error bars, if the URL says by what the sides are compared. */

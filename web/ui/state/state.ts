@@ -42,14 +42,8 @@ export interface Filters {
 /** On the page Compare the side B; Explore has no other. */
 export interface State extends Filters, Side {
   page: Page;
-  /** Compare: the base A, with which B is compared. Empty: the same selector, the range before. */
-  query_a: string;
-  from_a: string;
-  to_a: string;
-  time_a: string;
-  total_min_a: string;
-  total_max_a: string;
-  total_outside_a: boolean;
+  /** Compare: the base A, with which B is compared. Where it is empty: the same selector, the range before. */
+  base: Side;
   /** Compare: by share of the total (1), by value in a second (rate) or by value (0); empty: as suits the values. */
   normalize: '' | '0' | '1' | 'rate';
   sample_index: string;
@@ -83,6 +77,17 @@ export interface State extends Filters, Side {
   rest: [string, string][];
 }
 
+/** A side of which nothing is chosen. */
+export const noSide: Side = {
+  query: '',
+  from: '',
+  to: '',
+  time: '',
+  total_min: '',
+  total_max: '',
+  total_outside: false,
+};
+
 export const initial: State = {
   page: 'explore',
   query: '',
@@ -92,13 +97,7 @@ export const initial: State = {
   total_min: '',
   total_max: '',
   total_outside: false,
-  query_a: '',
-  from_a: '',
-  to_a: '',
-  time_a: '',
-  total_min_a: '',
-  total_max_a: '',
-  total_outside_a: false,
+  base: noSide,
   normalize: '',
   sample_index: '',
   aggregate: '',

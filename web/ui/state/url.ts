@@ -2,27 +2,17 @@
 // The URL of a state, and the state of a URL. Defaults are left out and keys
 // have one order, so that one state has one URL. Unknown keys are kept.
 import { parseTime } from '../model/time.ts';
-import { initial, type Page, type State, type View } from './state.ts';
+import { initial, noSide, type Page, type Side, type State, type View } from './state.ts';
 
-/** `beside` is the second value of the key "view". */
-type Key = Exclude<keyof State, 'page' | 'rest' | 'beside'>;
+/** `beside` is the second value of the key "view"; the keys of the base are those of a side. */
+type Key = Exclude<keyof State, 'page' | 'rest' | 'beside' | 'base'>;
 
-/** All keys, in the order in which they stand in a URL. */
-const keys: Key[] = [
-  'query_a',
-  'from_a',
-  'to_a',
-  'time_a',
-  'total_min_a',
-  'total_max_a',
-  'total_outside_a',
-  'query',
-  'from',
-  'to',
-  'time',
-  'total_min',
-  'total_max',
-  'total_outside',
+/** The keys of a side. As in the API, those of A end with "_a", and on the page Compare those of B with "_b". */
+const sideKeys: readonly (keyof Side)[] = ['query', 'from', 'to', 'time', 'total_min', 'total_max', 'total_outside'];
+
+/** All keys, in the order in which they stand in a URL, behind those of the base. */
+const keys: readonly Key[] = [
+  ...sideKeys,
   'normalize',
   'sample_index',
   'aggregate',
@@ -71,15 +61,12 @@ const choices: Partial<Record<Key, readonly string[]>> = {
 };
 
 /** Keys whose values are times, or two of them. */
-const times: readonly Key[] = ['from', 'to', 'time', 'from_a', 'to_a', 'time_a', 'span'];
+const times: readonly Key[] = ['from', 'to', 'time', 'span'];
 
 /** Keys whose empty value differs from their default, and must be written. */
 const emptyCounts: readonly Key[] = ['by'];
 
 const paths: Record<Page, string> = { explore: '', compare: 'compare', targets: 'targets', status: 'status' };
-
-/** On the page Compare, these keys are those of side B, as in the API. */
-const sideB: readonly Key[] = ['query', 'from', 'to', 'time', 'total_min', 'total_max', 'total_outside'];
 
 /** The path of a page, relative to the folder of the server's pages. */
 export function pathOf(page: Page): string {
@@ -103,18 +90,28 @@ function escapeValue(text: string): string {
   );
 }
 
+/** A value as the texts that stand in a URL. */
+function textsOf(value: State[Key]): string[] {
+  return Array.isArray(value) ? value : [value === true ? '1' : value === false ? '' : String(value)];
+}
+
+/** Whether a key is one of a side. */
+function isOfSide(key: string): key is keyof Side {
+  return (sideKeys as readonly string[]).includes(key);
+}
+
 /** The query string of a state, without "?"; "" if everything is default. */
 export function encode(s: State): string {
   const out: string[] = [];
+  const write = (name: string, texts: string[], byDefault: unknown, emptyCounts = false): void => {
+    for (const v of texts) if (v !== byDefault && (v !== '' || emptyCounts)) out.push(`${name}=${escapeValue(v)}`);
+  };
 
+  for (const key of sideKeys) write(`${key}_a`, textsOf(s.base[key]), noSide[key]);
   for (const key of keys) {
-    const value = s[key];
-    const values = Array.isArray(value) ? value : [value === true ? '1' : value === false ? '' : String(value)];
-    if (key === 'view' && s.beside) values[0] += `,${s.beside}`;
-    for (const v of values) {
-      const name = s.page === 'compare' && sideB.includes(key) ? `${key}_b` : key;
-      if (v !== initial[key] && (v !== '' || emptyCounts.includes(key))) out.push(`${name}=${escapeValue(v)}`);
-    }
+    const name = s.page === 'compare' && isOfSide(key) ? `${key}_b` : key;
+    const texts = key === 'view' && s.beside ? [`${s.view},${s.beside}`] : textsOf(s[key]);
+    write(name, texts, initial[key], emptyCounts.includes(key));
   }
   for (const [key, value] of s.rest) out.push(`${escapeValue(key)}=${escapeValue(value)}`);
   return out.join('&');
@@ -127,31 +124,39 @@ function decodeViews(text: string): Pick<State, 'view' | 'beside'> {
   return { view: view ?? initial.view, beside: beside && beside !== view ? beside : '' };
 }
 
-/** Whether a key may have a value. */
-function isAllowed(key: Key, value: string): boolean {
+/** Whether a key may have a value; `byDefault` is its default. */
+function isAllowed(key: Key, value: string, byDefault: unknown): boolean {
   const ends = value.split(',');
 
   if (times.includes(key))
     return value === ''
-      ? initial[key] === ''
+      ? byDefault === ''
       : ends.length === (key === 'span' ? 2 : 1) && ends.every(t => !Number.isNaN(parseTime(t, 0)));
   return choices[key]?.includes(value) ?? true;
+}
+
+/** Give a key of a state, or of its base, the value of a URL, if it is allowed. */
+function decodeValue(to: State | Side, defaults: State | Side, key: Key, value: string): void {
+  const target = to as unknown as Record<Key, unknown>;
+  const byDefault = (defaults as unknown as Record<Key, unknown>)[key];
+
+  if (Array.isArray(byDefault)) (target[key] as string[]).push(value);
+  else if (typeof byDefault === 'boolean') target[key] = value !== '' && value !== '0' && value !== 'false';
+  else if (isAllowed(key, value, byDefault)) target[key] = value;
 }
 
 /** The state of a path and a query string. Values that are not allowed are ignored. */
 export function decode(path: string, search: string): State {
   const s: State = structuredClone(initial);
-  const target = s as unknown as Record<string, unknown>;
 
   s.page = pageOf(path);
   for (const [name, value] of new URLSearchParams(search)) {
-    const ofB = s.page === 'compare' && name.endsWith('_b') && sideB.includes(name.slice(0, -2) as Key);
-    const key = (ofB ? name.slice(0, -2) : name) as Key;
-    if (key === 'view') Object.assign(s, decodeViews(value));
-    else if (!keys.includes(key)) s.rest.push([name, value]);
-    else if (Array.isArray(initial[key])) (target[key] as string[]).push(value);
-    else if (typeof initial[key] === 'boolean') target[key] = value !== '' && value !== '0' && value !== 'false';
-    else if (isAllowed(key, value)) target[key] = value;
+    const [side, end] = [name.slice(0, -2), name.slice(-2)];
+    if (name === 'view') Object.assign(s, decodeViews(value));
+    else if (end === '_a' && isOfSide(side)) decodeValue(s.base, noSide, side, value);
+    else if (end === '_b' && isOfSide(side) && s.page === 'compare') decodeValue(s, initial, side, value);
+    else if (keys.includes(name as Key)) decodeValue(s, initial, name as Key, value);
+    else s.rest.push([name, value]);
   }
   return s;
 }

@@ -108,16 +108,18 @@ function Noise({ data, state, act }: Context & { data: FlameAnswer }) {
 
   return (
     <>
-      <label>
-        <input
-          type="checkbox"
-          checked={state.noise}
-          onChange={e => act({ do: 'set', values: { noise: e.currentTarget.checked } })}
-        />{' '}
-        colour noise, too
-      </label>
+      {!data.few_buckets && (
+        <label>
+          <input
+            type="checkbox"
+            checked={state.noise}
+            onChange={e => act({ do: 'set', values: { noise: e.currentTarget.checked } })}
+          />{' '}
+          colour noise, too
+        </label>
+      )}
       {doubt && (
-        <span class="doubt" role="status" title={doubt}>
+        <span class="doubt" role="status" title={doubt} tabIndex={0}>
           {doubt}
         </span>
       )}
@@ -282,13 +284,17 @@ export function Flame(
         {!upwards && <Total {...props} scaled={byShare} />}
         {compared && !upwards && data.sure && <Noise {...props} />}
         {compared && !upwards && (
-          <ChangeLegend fills={palette.change} share={byShare} noise={!!data.sure && !state.noise} />
+          <ChangeLegend
+            fills={palette.change}
+            share={byShare}
+            noise={!!data.sure && !state.noise && !data.few_buckets}
+          />
         )}
         {state.find && !found.error && (
           <span role="status">
             {' '}
             · {found.nodes} boxes match, {formatShare(found.weight, data.total)} of the total,{' '}
-            {formatShare(found.self, data.total)} self
+            {formatShare(found.self, data.total)} self{data.left_out.nodes > 0 && '; not searched: (other)'}
           </span>
         )}
         {zoom > 0 && <Actions {...props} name={tree.name(zoom)} />}

@@ -26,6 +26,18 @@ const zoomMs = 120;
 /** Pixels that the pointer may move in a click. */
 const still = 4;
 
+/** Rows above a box that is zoomed into, if it was scrolled out. */
+const zoomedRow = 4;
+
+/** Scroll the page until a row of an element, `y` below its upper edge, is in the window, above the line of details. */
+function showInWindow(e: HTMLElement, y: number): void {
+  const at = e.getBoundingClientRect().top + y;
+  const below = at + 2 * rowHeight - document.documentElement.clientHeight;
+
+  if (at < 0) scrollBy(0, at);
+  else if (below > 0) scrollBy(0, below);
+}
+
 const mapHeight = 28;
 
 export interface Colored {
@@ -179,11 +191,20 @@ export function FlameCanvas(props: {
   useEffect(() => setFree(null), [zoom, props.zooms, tree]);
   useEffect(() => setTop(t => (upwards ? mostTop : Math.min(t, mostTop))), [mostTop]);
   useEffect(() => {
-    // The focused box comes into the viewport.
+    // The focused box comes into the viewport, and into the window.
     const row = flipRow(tree, upwards, tree.depth[focused] as number);
     const rows = Math.floor(size.height / rowHeight);
-    if (props.ring && rows > 0) setTop(t => Math.min(Math.max(t, row - rows + 1), row));
+    if (!props.ring || rows <= 0) return;
+    const next = Math.min(Math.max(top, row - rows + 1), row);
+    setTop(next);
+    showInWindow(place.current as HTMLElement, (row - next) * rowHeight);
   }, [focused, props.ring]);
+  useEffect(() => {
+    // A link or a key may zoom into a box that is scrolled out; a click cannot.
+    const row = flipRow(tree, upwards, tree.depth[zoom] as number);
+    const rows = Math.floor(size.height / rowHeight);
+    if (rows > 0) setTop(t => (row >= t && row < t + rows ? t : Math.min(mostTop, Math.max(0, row - zoomedRow))));
+  }, [zoom, props.zooms, tree, size.height]);
   useBoxes(boxes, scene, view, size, d => (window.everprofDrawn = d));
   useEffect(() => {
     const ctx = fitCanvas(over.current, size);
@@ -275,6 +296,7 @@ export function FlameCanvas(props: {
           if (!e.buttons) drag.current = null;
         }}
         onWheel={e => {
+          props.setHover(-1, { x: 0, y: 0 });
           if (e.ctrlKey) {
             e.preventDefault();
             return scaleAt(local(e)[0], Math.exp(e.deltaY / 300));

@@ -9,7 +9,7 @@ import { FailureBox } from '../parts/notice.tsx';
 import { Popup } from '../parts/popup.tsx';
 import type { Context } from '../state/context.ts';
 import { reportRequest, viewRequest } from '../state/requests.ts';
-import type { State } from '../state/state.ts';
+import type { Side, State } from '../state/state.ts';
 import { encode, pathOf } from '../state/url.ts';
 
 /** A link longer than this is cut off by some programs. */
@@ -19,15 +19,13 @@ const longLink = 6000;
 export function absolute(s: State, now: number): State {
   const time = (text: string): string => (text ? String(parseTime(text, now)) : text);
 
-  return {
-    ...s,
-    from: time(s.from),
-    to: time(s.to),
-    time: time(s.time),
-    from_a: time(s.from_a),
-    to_a: time(s.to_a),
-    time_a: time(s.time_a),
-  };
+  const times = (side: Side): Pick<Side, 'from' | 'to' | 'time'> => ({
+    from: time(side.from),
+    to: time(side.to),
+    time: time(side.time),
+  });
+
+  return { ...s, ...times(s), base: { ...s.base, ...times(s.base) } };
 }
 
 export function linkOf(s: State, now: number): string {
