@@ -9,7 +9,7 @@ struct container_labels {
 	VEC(struct label) v;
 };
 
-/* Return whether a label belongs to a port. */
+/* Return whether the label `name` describes a port of a container. */
 static bool is_of_port(struct str name)
 {
 	static const char *const prefixes[] = {
@@ -24,8 +24,8 @@ static bool is_of_port(struct str name)
 }
 
 /*
- * Add those labels of `from`, and of the lists linked to it, whose names begin
- * with "__meta_", except labels of a port.
+ * Add to `l` those labels of `from`, and of the lists linked to `from`, whose
+ * names begin with "__meta_", except labels that describe a port.
  */
 static void labels_take(struct container_labels *l,
 			const struct label_list *from)

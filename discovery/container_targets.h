@@ -11,14 +11,18 @@
 
 #include "discovery/core/target_group.h"
 
-/* Take a container. Returns false to end the visit. */
+/*
+ * Take the container whose ID is `id`; `labels` are `count` labels that
+ * describe the container. Returns false to end the visit.
+ */
 typedef bool (*container_fn)(void *ctx, struct str id,
 			     const struct label *labels, size_t count);
 
 /*
  * Call fn() for each target that has a container ID. fn() gets the labels of
- * the target that begin with "__meta_", except those of a port, because a
- * container can have a target for each of its ports.
+ * the target and of its group whose names begin with "__meta_". Labels that
+ * describe a port are left out: a container can have one target for each of its
+ * ports, and these labels do not describe the container.
  */
 void container_targets_visit(const struct target_groups_list *list,
 			     container_fn fn, void *ctx);

@@ -49,7 +49,10 @@ static void decode_entries(struct yaml *y, const struct yaml_node *key,
 	    !yaml_expect(y, value, YAML_LIST,
 			 arena_strndup(&y->arena, key->text)))
 		return;
-	/* An array in an arena cannot grow, so the entries are copied. */
+	/*
+	 * An array in an arena cannot grow, so the pointers are copied to a new
+	 * one.
+	 */
 	all = arena_array(&y->arena, struct discovery_config *,
 			  out->count + value->count);
 	if (out->count)
@@ -94,8 +97,9 @@ static bool check_for_containers(struct yaml *y, const struct yaml_node *key,
 }
 
 /*
- * Decode a key that ends in _sd_configs, if check() accepts its kind. Returns
- * false if the key has another end.
+ * If check() accepts the kind of a key that ends in _sd_configs, decode the
+ * entries of the key, and append them to `out`; otherwise check() has reported
+ * an error. Returns false if the key has another end.
  */
 static bool decode_key(struct yaml *y, const struct yaml_node *key,
 		       const struct yaml_node *value,
@@ -147,14 +151,20 @@ const char *discovery_container_label(size_t i)
 	return NULL;
 }
 
-/* The context of entry_tell(), which receives the mistakes of one entry. */
+/*
+ * The context of entry_tell(): an entry, and where its mistakes are passed on
+ * to.
+ */
 struct entry_examined {
 	const struct discovery_config *c;
 	void (*tell)(void *ctx, const char *text);
 	void *ctx;
 };
 
-/* Pass a mistake on, and add the place of the entry to its text. */
+/*
+ * Pass the mistake `text` on, with the kind and the line of the entry before
+ * it.
+ */
 static void entry_tell(void *ctx, const char *text)
 {
 	const struct entry_examined *e = ctx;

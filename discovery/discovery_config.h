@@ -30,7 +30,7 @@ bool discovery_configs_decode(struct yaml *y, const struct yaml_node *key,
 
 /*
  * Decode a key as discovery_configs_decode() does, but for discoveries that
- * name containers: kinds that cannot do this are errors.
+ * find containers: a kind or an entry that finds no containers is an error.
  */
 bool discovery_containers_decode(struct yaml *y, const struct yaml_node *key,
 				 const struct yaml_node *value,
@@ -44,8 +44,8 @@ bool discovery_containers_decode(struct yaml *y, const struct yaml_node *key,
 const char *discovery_container_label(size_t i);
 
 /*
- * Read the files that entries name, and call tell() with each mistake found;
- * for `everprof check config`.
+ * Read the files that entries name, and call tell() with the mistakes in these
+ * files; for `everprof check config`.
  */
 void discovery_configs_examine(const struct discovery_configs *c,
 			       void (*tell)(void *ctx, const char *text),

@@ -116,9 +116,10 @@ static void manager_tell(struct discovery *d, struct job *j)
 }
 
 /*
- * Report the jobs whose discoveries have changed. If another discovery of such
- * a job has no first result yet, the job is not reported but marked as untold,
- * because the `changed` marks of the providers are cleared below.
+ * Report the jobs that have news. If one of the discoveries of such a job has
+ * reported neither a result nor a failure yet, the job is only marked as
+ * untold, so that a later call reports the job: the `changed` marks of the
+ * providers are cleared below.
  */
 static void tell_news(struct discovery *d)
 {
@@ -339,7 +340,7 @@ void discovery_apply(struct discovery *d, const struct discovery_job *jobs,
 	http_wake(d->client);
 }
 
-/* Pass the state of a provider, which serves an entry of a job, to fn(). */
+/* Call fn() with the state of `p`, the provider of an entry of the job `j`. */
 static void visit_provider(const struct job *j, const struct provider *p,
 			   void (*fn)(void *ctx,
 				      const struct discovery_status *s),
@@ -373,7 +374,10 @@ void discovery_visit(struct discovery *d,
 	mutex_unlock(&d->mu);
 }
 
-/* Let requests that wait for memory go on. */
+/*
+ * Called by the limiter when an answer has returned memory: let the requests
+ * that wait for memory go on.
+ */
 static void on_manager_room(void *ctx)
 {
 	struct discovery *d = ctx;

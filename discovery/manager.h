@@ -3,16 +3,19 @@
  * Discovery manager: runs the discoveries of all jobs and reports the target
  * groups that they find.
  *
- * Jobs with equal discoveries share one provider (a running discovery). After a
- * change of the configuration a job is reported once each of its discoveries
- * has found something or failed; until then the targets that were reported last
- * stay in place, so that a reload does not drop targets for a moment.
+ * Jobs with equal discoveries share one provider, which is one running
+ * discovery (see core/provider.h). A job with discoveries is reported after
+ * each change of the configuration, and whenever one of its discoveries has
+ * reported target groups. But it is reported only when each of its discoveries
+ * has reported a result or a failure at least once. Until then, the targets
+ * that were reported last stay in place, so that a reload does not drop targets
+ * for a moment.
  *
  * Ownership: everything in the options is borrowed and must outlive the
  * manager; jobs are copied.
  * Threads: the manager has one thread, an event loop, which calls update().
- * Starting, applying and stopping are done by one other thread at a time;
- * discovery_visit() may be called by any.
+ * Starting, applying and stopping are done by one other thread at a time. Any
+ * thread may call discovery_visit().
  */
 #ifndef DISCOVERY_MANAGER_H
 #define DISCOVERY_MANAGER_H
@@ -32,11 +35,11 @@ struct discovery_options {
 	/* networks to which http_client_refuse() forbids connections */
 	const struct networks *refused;
 	/*
-	 * Receives all target groups of a job; they replace the groups of the
-	 * previous call for this job. Called by the manager's thread under its
-	 * mutex, so update() must not call discovery_apply() or
-	 * discovery_stop(). The list is borrowed for the call; keep groups by
-	 * taking references.
+	 * Receives all target groups of the job named `job`; they replace the
+	 * groups of the previous call for this job. Called by the manager's
+	 * thread under its mutex, so update() must not call discovery_apply()
+	 * or discovery_stop(). The list is borrowed for the call; keep groups
+	 * by taking references.
 	 */
 	void (*update)(void *ctx, struct str job,
 		       const struct target_groups_list *groups);
@@ -54,22 +57,27 @@ NODISCARD int discovery_start(const struct discovery_options *o,
 			      struct discovery **out, struct err *err);
 
 /*
- * Replace all jobs. Providers that the new jobs have in common with the old
- * ones continue undisturbed, with what they have found.
+ * Replace all jobs. A provider that the old jobs used, and that the new jobs
+ * use, too, continues undisturbed, with what it has found.
  */
 void discovery_apply(struct discovery *d, const struct discovery_job *jobs,
 		     size_t count);
 
 /*
- * The state of one entry of <name>_sd_configs; everything is borrowed for the
- * call.
+ * The state of one entry of <name>_sd_configs, as discovery_visit() passes it
+ * to fn(); all texts are borrowed for that call.
  */
 struct discovery_status {
 	struct str job;
 	const char *name; /* of the kind: the key is <name>_sd_configs */
-	unsigned line;    /* of the configuration file */
-	size_t targets;   /* found, before relabelling */
-	bool is_waiting;  /* nothing was found yet, and nothing failed */
+	/*
+	 * line of the entry in the configuration file; for several equal
+	 * entries, the line of the first
+	 */
+	unsigned line;
+	/* number of targets that were found, before relabelling */
+	size_t targets;
+	bool is_waiting; /* neither a result nor a failure was reported yet */
 	/*
 	 * The last failure, until all sources have been read again without a
 	 * failure. NULL: there is none.

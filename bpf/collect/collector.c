@@ -16,9 +16,9 @@ enum {
 	/* How often samples are read, if nothing else happens. */
 	TURN_MS = 200,
 	/*
-	 * The statistics are updated once a second, because reading each
-	 * counter costs a system call. New names of containers are taken over
-	 * at the same rate.
+	 * Once sampling has begun, the statistics are updated once a second,
+	 * because reading each counter costs a system call. New names of
+	 * containers are taken over at the same rate.
 	 */
 	COUNT_MS = 1000,
 	/*
@@ -26,7 +26,10 @@ enum {
 	 * processes, so that one turn reads several reports.
 	 */
 	GATHER_MS = 5,
-	/* While many files are read, processes are published this often. */
+	/*
+	 * While files are being read, the processes that have mapped the files
+	 * read so far are published again this often.
+	 */
 	LEARN_MS = 100,
 	/* Sampling begins after this time even if files are still unread. */
 	SETTLE_MS = 10000,
@@ -38,8 +41,8 @@ enum {
 	 */
 	RESCAN_MS = 10000,
 	/*
-	 * When the collector stops, it waits this long for the facts that are
-	 * still to be read.
+	 * When the collector stops, it waits at most this long for the facts
+	 * about processes that are still to be read.
 	 */
 	STOP_SCANS_MS = 1000,
 	/* A warning about the same condition is logged at most this often. */
@@ -142,7 +145,8 @@ static void collector_read_files(struct collector *c, uint64_t now)
 }
 
 /*
- * Ask for a scan of all processes, or of the one that the option `pid` names.
+ * Ask the scan queue for the mappings of all processes, or only of the process
+ * that the option `pid` names.
  */
 static void collector_scan(struct collector *c)
 {
@@ -155,8 +159,9 @@ static void collector_scan(struct collector *c)
 }
 
 /*
- * Update the priority of this thread. collector_turn() does this once at its
- * start; because it may last for seconds, this is also done in between.
+ * Update the priority of this thread (collector_priority.h). collector_turn()
+ * updates it at its start. A turn may last for seconds, so the steps of a turn
+ * call this function, too.
  */
 static void collector_measure(struct collector *c)
 {
@@ -165,8 +170,9 @@ static void collector_measure(struct collector *c)
 }
 
 /*
- * Update the priority of this thread, but only once in MEASURE_STEPS samples
- * and reports, because reading the clock takes longer than many of them.
+ * Count one more sample or report, and update the priority of this thread after
+ * each MEASURE_STEPS of them. To do so for each one would cost too much,
+ * because reading the clock can take longer than handling a sample or a report.
  */
 static void collector_step(struct collector *c)
 {
@@ -177,13 +183,19 @@ static void collector_step(struct collector *c)
 /* Take over what a scan of the kind SCAN_JIT has read about a process. */
 static void collector_take_jit(struct collector *c, struct jit_process *j)
 {
-	/* The facts go to the first window that needs them. */
+	/*
+	 * The facts go to the first window that has the process without facts.
+	 * *j is then empty, so the second call does nothing.
+	 */
 	if (c->closing)
 		sample_window_take_process(c->closing, j);
 	sample_window_take_process(c->window, j);
 }
 
-/* Take over what was read of processes. */
+/*
+ * Take over what the scan queue has read about processes. Then take the held
+ * samples that need not wait any longer.
+ */
 static void collector_take_scans(struct collector *c)
 {
 	struct scan_result r;
@@ -199,7 +211,7 @@ static void collector_take_scans(struct collector *c)
 	collector_take_held(c, c->now);
 }
 
-/* Visitor of the sampler. */
+/* Visitor of sampler_drain(): copy the record into the queue. */
 static void collector_receive(void *ctx, const struct sample_record *r)
 {
 	struct collector *c = ctx;
@@ -219,8 +231,9 @@ static void collector_take_before(struct collector *c, uint64_t time)
 }
 
 /*
- * Whether a report counts: it may be about a process that the option `pid`
- * selects, or it says that reports were lost.
+ * Whether the report `r` is to be applied. With the option `pid`, only reports
+ * about marked processes (process_table_mark()), about forks of marked
+ * processes, and about lost reports are applied.
  */
 static bool collector_follows(const struct collector *c,
 			      const struct side_band_record *r)
@@ -234,7 +247,10 @@ static bool collector_follows(const struct collector *c,
 	return p && p->marked;
 }
 
-/* Visitor of the side band. */
+/*
+ * Visitor of side_band_drain(): take the samples from before the report `r`,
+ * then apply the report.
+ */
 static void collector_report(void *ctx, const struct side_band_record *r)
 {
 	struct collector *c = ctx;
@@ -249,7 +265,9 @@ static void collector_report(void *ctx, const struct side_band_record *r)
 	}
 	/*
 	 * The held samples of this process belong to the program that it ran
-	 * before: take them now.
+	 * before. process_table_answer() ends the wait for facts about the
+	 * process, so that collector_take_held() takes these samples before
+	 * process_table_report() clears what is known of the old program.
 	 */
 	if (r->kind == SIDE_BAND_EXEC &&
 	    process_table_answer(&c->processes, r->pid, r->time))
@@ -257,7 +275,11 @@ static void collector_report(void *ctx, const struct side_band_record *r)
 	process_table_report(&c->processes, r, c->now);
 }
 
-/* Read samples and reports, in the order of their times. */
+/*
+ * Read the samples and the reports, and take them in the order of their times.
+ * Then take over what was scanned and, if reports were lost, ask for another
+ * scan.
+ */
 static void collector_read(struct collector *c)
 {
 	uint64_t begun = (uint64_t)clock_mono_ns();
@@ -308,9 +330,9 @@ static void collector_warn_of_room(struct collector *c)
 }
 
 /*
- * Copy what sampling has cost in the kernel into the statistics. The cost is
- * read at the end only, because reading it costs more than the rest of a quiet
- * turn.
+ * If the option `measure` is set, copy what sampling has cost in the kernel
+ * into the statistics. The cost is read at the end only, because reading it
+ * takes longer than the rest of a quiet turn.
  */
 static void collector_count_cost(struct collector *c)
 {
@@ -324,7 +346,10 @@ static void collector_count_cost(struct collector *c)
 	}
 }
 
-/* Copy the counters of all parts into the statistics. */
+/*
+ * Copy the counters of all parts of the collector into the statistics, log
+ * warnings about refusals, and show the statistics to other threads.
+ */
 static void collector_count(struct collector *c)
 {
 	struct collector_stats *s = &c->stats;
@@ -363,7 +388,8 @@ void collector_stats_of(struct collector *c, struct collector_stats *out)
 
 /*
  * Begin to take samples once the files of the processes that already ran have
- * been read, or after SETTLE_MS. Before that, many stacks would end early.
+ * been read, or after SETTLE_MS. Without the unwind tables of these files, many
+ * stacks would end early.
  */
 static void collector_begin_samples(struct collector *c)
 {
@@ -440,11 +466,12 @@ static void collector_list_waits(struct collector *c)
 }
 
 /*
- * Wait until something happens, but not much longer than TURN_MS. Return false
- * if the collector is to stop. On a busy machine, wait GATHER_MS first. Reports
- * have mostly arrived by then, so the second poll() is not called. On a quiet
- * machine, where the last wait ended without an event, leave out the first
- * poll().
+ * Wait until there is something to do, but not much longer than TURN_MS. Return
+ * false if the collector is to stop. On a busy machine, the first poll() waits
+ * for the collector's own descriptors, GATHER_MS at most. Reports have mostly
+ * arrived by then, so the second poll() is not called. On a quiet machine,
+ * where the last call of this function ended without an event, the first poll()
+ * is left out.
  */
 static bool collector_wait(struct collector *c)
 {
@@ -455,7 +482,10 @@ static bool collector_wait(struct collector *c)
 	return !c->waits.v[0].revents;
 }
 
-/* Wait for the facts about the last samples, but not for long. */
+/*
+ * Wait for the facts about the processes of the last samples, but at most
+ * STOP_SCANS_MS. Then take all samples that are still held.
+ */
 static void collector_finish_scans(struct collector *c)
 {
 	int64_t end = clock_mono_ns() + STOP_SCANS_MS * 1000000LL;
@@ -480,13 +510,17 @@ static void *collector_run(void *collector)
 	collector_window_end(c);
 	collector_turn(c);
 	collector_finish_scans(c);
-	/* Storage that refuses profiles must not keep the process from ending. */
+	/* Storage that refuses profiles must not keep everprof from ending. */
 	profile_writer_hurry(c->writer);
 	collector_window_give_all(c);
 	return NULL;
 }
 
-/* Return a ring buffer size for the samples of two turns, of all CPUs. */
+/*
+ * Return a size for the ring buffer in bytes: a power of two, with room for the
+ * samples that all CPUs take in two turns, 1 KiB each, but at most 64 MiB. `hz`
+ * is the number of samples a second on each CPU.
+ */
 static uint32_t collector_ring(unsigned hz)
 {
 	uint64_t cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
@@ -498,7 +532,7 @@ static uint32_t collector_ring(unsigned hz)
 	return ring;
 }
 
-/* Open what talks to the kernel. */
+/* Open the sampler and the side band. */
 static int collector_open(struct collector *c, struct err *err)
 {
 	struct sampler_options o = sampler_defaults;
@@ -516,7 +550,10 @@ static int collector_open(struct collector *c, struct err *err)
 	return rc;
 }
 
-/* Begin with an empty process table, and ask for the processes that run. */
+/*
+ * Set up the parts that collector_open() has not opened, with an empty process
+ * table, and ask for a scan of the processes that already run.
+ */
 static void collector_begin(struct collector *c)
 {
 	const struct process_publisher publisher = {
@@ -548,9 +585,9 @@ static void collector_begin(struct collector *c)
 		.debug_dir = c->o.debug_dir,
 		.ranges = &c->ranges,
 		/*
-		 * A recording is one window, whose names may take any time.
-		 * Other windows follow each other, so names may take one
-		 * interval.
+		 * A recording (interval_ms is INT64_MAX) waits for its names,
+		 * however long they take. Otherwise, one window follows
+		 * another, so the names of a window may take one interval.
 		 */
 		.names_ms = c->o.interval_ms == INT64_MAX ? 0 :
 							    c->o.interval_ms,
@@ -563,7 +600,7 @@ static void collector_begin(struct collector *c)
 	c->settle_until = c->now + SETTLE_MS;
 }
 
-/* Free what collector_open() has made. */
+/* Free the collector, and what collector_open() has made. */
 static void collector_close(struct collector *c)
 {
 	side_band_close(c->side_band);

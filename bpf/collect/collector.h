@@ -2,12 +2,14 @@
 /*
  * Collector: profiles of all processes of this machine. The collector takes
  * samples with an eBPF program, follows which processes run and what they have
- * mapped, and adds the samples up. Every interval, it hands over one profile
- * for each series and each kind of samples (CPU time, waits of threads). A
- * series is a program in a container, a systemd unit or a cgroup, unless rules
- * or the option `labels` say otherwise. Then the collector hands over a
- * heartbeat for each kind (docs/ebpf.md), unless too many samples were lost or
- * the option `labels` is set.
+ * mapped, and adds the samples up. Every interval, it hands the sink
+ * (profile_sink.h) one profile for each series and each kind of samples (CPU
+ * time, waits of threads) of which there are samples. A series is a program in
+ * a container, a systemd unit or a cgroup, unless rules or the option `labels`
+ * say otherwise. Then the collector hands over a heartbeat for each kind that
+ * is sampled: a profile that says that the machine was sampled (docs/ebpf.md).
+ * A kind of which too many samples were lost has no heartbeat. If the option
+ * `labels` is set, there are no heartbeats at all.
  *
  * Ownership: a collector owns its threads, until collector_stop().
  * Threads: collector_start() and collector_stop() by one thread; statistics by
@@ -44,10 +46,15 @@ struct collector_options {
 	unsigned hz; /* CPU samples a second on each CPU; 0: none */
 	/* One in this many waits of threads is sampled; 0: none. */
 	unsigned off_cpu;
-	/* of a profile; INT64_MAX: until collector_stop() */
+	/* length of an interval; INT64_MAX: it lasts until collector_stop() */
 	int64_t interval_ms;
-	size_t memory;    /* bytes for samples that are not handed over */
-	const char *node; /* value of the label `node` of all series */
+	/*
+	 * bytes for the samples of the windows (sample_window.h) that were not
+	 * handed over yet
+	 */
+	size_t memory;
+	/* value of the label `node`; not used if `labels` is set */
+	const char *node;
 	const struct relabel_rules *rules;  /* may be NULL */
 	struct container_names *containers; /* may be NULL */
 	unsigned sample_labels;             /* a set of enum sample_labels */
@@ -66,12 +73,15 @@ struct collector_options {
 	 * collector_help().
 	 */
 	char *const *helper_argv;
-	/* The same, for collector_help_processes(). */
+	/*
+	 * As `helper_argv`, but the program calls collector_help_processes().
+	 */
 	char *const *process_argv;
 	/* Directory with debug files by build ID; NULL or empty: none. */
 	const char *debug_dir;
 	const struct log *log; /* may be NULL */
-	bool measure;          /* fill in `runs`, `run_ns` and `map_bytes` */
+	/* fill in `runs`, `run_ns` and `map_bytes` of the statistics */
+	bool measure;
 	profile_sink *sink;
 	void *ctx;
 };
@@ -91,12 +101,19 @@ struct collector_stats {
 		/* CPU samples by the reason why the stack ends */
 		[SAMPLE_ENDS];
 	int64_t dropped; /* CPU samples of processes that rules drop */
-	/* not sent: the ring buffer, or the kernel's map of waits, was full */
+	/*
+	 * records that the BPF programs did not send, because the ring buffer,
+	 * or the map of sampled waits, was full
+	 */
 	int64_t ring_full;
-	/* samples lost: no memory left, or too many threads wait */
+	/*
+	 * samples lost, because `memory` (struct collector_options) was used
+	 * up, or because too many threads waited (waiting_threads.h)
+	 */
 	int64_t memory_full;
 	int64_t groups_full; /* samples lost: there are too many series */
-	int64_t off_cpu;     /* sampled waits that have ended */
+	/* sampled waits that have ended and were not lost */
+	int64_t off_cpu;
 	/*
 	 * CPU time in the intervals that were handed over, in ns. `sampled_ns`
 	 * is the time that the samples stand for, even if they were dropped or
@@ -107,19 +124,24 @@ struct collector_stats {
 	int64_t busy_ns;
 	int64_t stolen_ns;
 	int64_t profiles; /* stored by the sink, heartbeats included */
-	/* refused by the sink, or given up at the end */
+	/* not stored: refused by the sink, too large, or given up at the end */
 	int64_t profiles_failed;
-	int64_t reports_lost; /* of the kernel, about processes */
+	/* reports about processes that did not fit into the buffer */
+	int64_t reports_lost;
 	int64_t processes;
 	int64_t files;
 	int64_t series;
 	int64_t table_entries; /* entries of unwind tables in the kernel */
 	int64_t tables_evicted;
 	int64_t tables_crowded_out;
-	int64_t processes_refused;    /* there are too many */
-	int64_t processes_evicted;    /* forgotten until their next sample */
-	int64_t files_refused;        /* there are too many */
-	int64_t publications_refused; /* no room for the mappings */
+	int64_t processes_refused; /* there are too many */
+	int64_t processes_evicted; /* forgotten until their next sample */
+	int64_t files_refused;     /* there are too many */
+	/*
+	 * attempts to store or publish mappings (process_table.h) that found no
+	 * room
+	 */
+	int64_t publications_refused;
 	/*
 	 * Costs of the BPF program for CPU samples, and memory of all BPF maps.
 	 * collector_stop() fills them in if the option `measure` is set.
@@ -132,12 +154,13 @@ struct collector_stats {
 struct collector;
 
 /*
- * Start to collect. Samples are taken a moment later, once the files of the
- * running programs have been read; `sampling` and `failure` in the statistics
- * say whether this has begun. ERR_UNSUPPORTED: the kernel cannot or must not be
- * sampled, or this process is in a PID namespace of its own; ERR_DENIED: a
- * capability is missing; the message says which. Other errors as sampler_open()
- * and side_band_open().
+ * Start to collect. Sampling begins once the files of the running programs have
+ * been read, but at the latest 10 s later; `sampling` and `failure` in the
+ * statistics say whether sampling has begun. ERR_UNSUPPORTED: the kernel cannot
+ * or must not be sampled, this process is in a PID namespace of its own, or
+ * /proc is not mounted; ERR_DENIED: a capability is missing; the message lists
+ * those that are needed. Other errors as sampler_open(), sampler_measure(),
+ * side_band_open() and err_sys().
  */
 NODISCARD int collector_start(const struct collector_options *o,
 			      struct collector **out, struct err *err);
@@ -158,8 +181,8 @@ void collector_stats_of(struct collector *c, struct collector_stats *out);
 int collector_help(void);
 
 /*
- * Be the process that reads what /proc tells of other processes, and opens their
- * files, for a collector; otherwise as collector_help().
+ * Run as the process that reads what /proc tells of other processes, and opens
+ * their files, for a collector. Otherwise as collector_help().
  */
 int collector_help_processes(void);
 

@@ -26,9 +26,9 @@ struct collector_priority {
 };
 
 /*
- * Decide whether a thread should have real-time priority. `cpu_ns` is the CPU
- * time that the thread has used in its whole life. Return whether the decision
- * has changed.
+ * Decide whether a thread should have real-time priority, and store the
+ * decision in p->real_time. `cpu_ns` is the CPU time that the thread has used
+ * in its whole life. Return whether the decision has changed.
  */
 bool collector_priority_decide(struct collector_priority *p, uint64_t now_ms,
 			       int64_t cpu_ns);

@@ -27,8 +27,8 @@
 #include "bpf/process/process_table.h"
 
 /*
- * The last warning in the log that something, such as unwind tables, found no
- * room.
+ * The last warning in the log that there was no room for unwind tables, or for
+ * files.
  */
 struct collector_warning {
 	uint64_t at; /* when it was logged, in monotonic ms; 0: never */
@@ -67,9 +67,10 @@ struct collector {
 	struct held_samples held;
 	struct waiting_threads waiting;
 	/*
-	 * `window` has the samples from window_at (in monotonic ns) on.
-	 * `closing` is the previous window, while samples from its time may be
-	 * missing; NULL: there is no such window, or it was handed over.
+	 * `window` is the present window: it has the samples that were taken at
+	 * window_at (in monotonic ns) or later. `closing` is the window before
+	 * it, which may still get samples from its time; NULL: there is no such
+	 * window, or it was handed over.
 	 */
 	struct sample_window *window;
 	struct sample_window *closing;
@@ -82,28 +83,34 @@ struct collector {
 		[SAMPLER_COUNTERS]; /* the kernel's counters, as last read */
 	uint64_t now;               /* of this turn, in monotonic ms */
 	/*
-	 * Files that were read, or whose unwind tables were evicted. The
-	 * processes that have mapped them are still to be published again.
+	 * Files that were read, or whose unwind tables were evicted, since
+	 * `learned_at`. The processes that have mapped these files are still to
+	 * be published again.
 	 */
 	struct file_numbers learned;
 	uint64_t learned_at;
 	bool rescan; /* reports were lost, so processes must be read again */
 	uint64_t rescan_after; /* when all processes may be read again */
-	bool settled;          /* no file and no process waits to be read */
+	/* all files and processes that were asked for have been read */
+	bool settled;
 	/*
 	 * Monotonic time in ns up to which the kernel's samples were read and
 	 * processed: what happened later is not known yet.
 	 */
 	uint64_t seen_ns;
 	uint64_t counted_at; /* when `shown` was updated */
-	bool is_quiet;       /* the last wait ended without an event */
+	/* the last collector_wait() ended without an event */
+	bool is_quiet;
 	struct collector_warning warned_of_tables;
 	struct collector_warning warned_of_files;
 	uint64_t settle_until; /* when sampling begins at the latest */
 	/* sampling failed to begin; retry after this time */
 	uint64_t start_after;
 	VEC(struct window_frame) frames; /* of the sample that is being added */
-	struct labels *node; /* labels of all profiles; NULL: no heartbeats */
+	/*
+	 * labels that all series have; heartbeats get them. NULL: no heartbeats
+	 */
+	struct labels *node;
 	/* CPU samples dropped by rules here, not in the kernel */
 	int64_t seen_dropped;
 	struct collector_stats stats;

@@ -14,8 +14,8 @@
 
 enum {
 	/*
-	 * For this time after it began, a program counts as starting: its
-	 * mappings are being reported and published.
+	 * A program counts as starting for this time after it began, because
+	 * its mappings may not have been reported and published yet.
 	 */
 	STARTING_NS = 3000000,
 };
@@ -23,13 +23,19 @@ enum {
 _Static_assert((int)PROCESS_ASKED_MS == (int)HELD_SAMPLES_MS,
 	       "samples wait so long");
 
-/* Whether a program has the name that series give to the kernel. */
+/*
+ * Whether the file name of the program `exe` is KERNEL_EXE, the name that
+ * series give to the kernel.
+ */
 static bool sample_is_named_kernel(struct str exe)
 {
 	return str_is(process_exe_name(exe), KERNEL_EXE);
 }
 
-/* Whether the mappings of a process have to be read to understand a sample. */
+/*
+ * Whether the mappings of a process have to be read to find the files to which
+ * the addresses of a sample belong.
+ */
 static bool sample_needs_scan(const struct process *p,
 			      const struct sample_header *h)
 {
@@ -40,7 +46,8 @@ static bool sample_needs_scan(const struct process *p,
 }
 
 /*
- * Convert arguments that end with NUL each to a text with blanks between them.
+ * Return `arguments`, each of which ends with NUL, as a text with blanks
+ * between them. The text is in `out`.
  */
 static struct str cmdline_text(struct str arguments, struct buf *out)
 {
@@ -53,9 +60,11 @@ static struct str cmdline_text(struct str arguments, struct buf *out)
 }
 
 /*
- * Return the group of a process by `text`, which was read about it. `p` may be
- * NULL. If neither `text` nor the process table has the path of the program,
- * `comm` stands for the name of the program.
+ * Return the group (process_groups.h) of the process `pid`. `text` has what was
+ * read about the process, perhaps nothing. `p` is its entry in the process
+ * table, or NULL. If the path of the program is neither in `text` nor known
+ * from `p`, the name `comm`, or KERNEL_EXE for a thread of the kernel, is used
+ * in place of the path. PROCESS_NO_GROUP: there are too many groups.
  */
 static uint32_t sample_find_group(struct collector *c, const struct process *p,
 				  const struct process_text *text, uint32_t pid,
@@ -97,8 +106,9 @@ static uint32_t sample_find_group(struct collector *c, const struct process *p,
 }
 
 /*
- * Return the group of a sample's process about which nothing was read, by the
- * sample and the process table.
+ * Return the group of the process of a sample, if nothing was read about the
+ * process. The group follows from the sample's header `h` and from `p`, the
+ * entry of the process in the process table, or NULL.
  */
 static uint32_t sample_guess_group(struct collector *c, const struct process *p,
 				   const struct sample_header *h)
@@ -128,8 +138,8 @@ void collector_learn(struct collector *c, const struct scan_result *r)
 }
 
 /*
- * Return the labels of the sample's series. NULL: rules drop the process, or
- * *full is set, because there are too many series.
+ * Return the labels of the sample's series. NULL: rules drop the process or, if
+ * *full is true afterwards, there are too many series.
  */
 static struct labels *sample_labels(struct collector *c,
 				    const struct process *p,
@@ -146,9 +156,10 @@ static struct labels *sample_labels(struct collector *c,
 }
 
 /*
- * Return the index, in the window `w`, of a process that runs code which it has
- * compiled itself (JIT). If the window does not have the process yet, ask for a
- * scan (SCAN_JIT).
+ * Return the index of the sample's process in w->processes, for an address that
+ * belongs to no file: code that the process has probably compiled itself (JIT).
+ * If the window does not have the process yet, add it, and ask the scan queue
+ * for its perf map (SCAN_JIT).
  */
 static uint32_t sample_compiler(struct collector *c, struct sample_window *w,
 				const struct process *p,
@@ -166,14 +177,17 @@ static uint32_t sample_compiler(struct collector *c, struct sample_window *w,
 	return number;
 }
 
-/* Add the frame of user space that has the address `word` in the record. */
+/*
+ * Add to c->frames the frame of user space that has the address `word` in the
+ * record.
+ */
 static void sample_add_user(struct collector *c, struct sample_window *w,
 			    const struct process *p,
 			    const struct sample_header *h, uint64_t word)
 {
 	/*
-	 * An address that is not exact is a return address; the call is before
-	 * it.
+	 * An address without SAMPLE_EXACT is a return address, so the call is
+	 * before it.
 	 */
 	uint64_t address = word & SAMPLE_EXACT ? word & ~SAMPLE_EXACT :
 						 word - 1;
@@ -193,22 +207,30 @@ static void sample_add_user(struct collector *c, struct sample_window *w,
 	*vec_add(&c->frames) = f;
 }
 
-/* Whether the stack of a sample has no end before its outermost function. */
+/*
+ * Whether the stack of a sample is complete as far as is known, so that no
+ * frame has to say why it ends. A stack without a part in user space is
+ * complete, too.
+ */
 static bool sample_is_whole(const struct sample_header *h)
 {
 	return h->end == SAMPLE_COMPLETE || h->end == SAMPLE_KERNEL ||
 	       h->end == SAMPLE_BY_POINTER;
 }
 
-/* Why the stack of a sample ends where it ends. */
+/*
+ * Return why the stack of a sample ends. For an incomplete stack of a program
+ * that has just begun, this is SAMPLE_STARTING.
+ */
 static enum sample_end sample_end_of(const struct process *p,
 				     const struct sample_header *h)
 {
 	if (sample_is_whole(h))
 		return h->end;
 	/*
-	 * If the program began after the sample, the unsigned difference is
-	 * huge.
+	 * If the program began after the sample was taken, the unsigned
+	 * difference is huge, so the sample does not count as one of a starting
+	 * program.
 	 */
 	if (p && p->began_ns && h->time - p->began_ns < STARTING_NS)
 		return SAMPLE_STARTING;
@@ -217,7 +239,7 @@ static enum sample_end sample_end_of(const struct process *p,
 
 /*
  * Collect the frames of a sample in c->frames, leaf first. If the stack is not
- * whole, add a last frame that says why (`end`).
+ * complete, add a last frame that says why it ends (`end`).
  */
 static void sample_add_frames(struct collector *c, struct sample_window *w,
 			      const struct process *p,
@@ -242,7 +264,7 @@ static void sample_add_frames(struct collector *c, struct sample_window *w,
 		};
 }
 
-/* Memory of the samples that are kept, in bytes. */
+/* Return the memory of the windows that were not handed over yet, in bytes. */
 static size_t samples_kept(const struct collector *c)
 {
 	return sample_window_memory(c->window) +
@@ -274,9 +296,11 @@ static bool sample_tells_program(const struct collector *c, uint32_t pid)
 }
 
 /*
- * Add a sample to the window of its time. Its process may have ended. False:
- * rules drop the process, or there are too many series; the sample is counted
- * as dropped or lost.
+ * Add the sample `r` to the window of in.time. The caller sets `time`, `kind`,
+ * `samples` and `value` of `in`. The process of the sample may have ended, and
+ * need not be in the process table. False: rules drop the process, or there are
+ * too many series. A CPU sample is counted as dropped in the first case. In the
+ * second case, a sample of any kind is counted as lost.
  */
 static bool sample_add(struct collector *c, const struct sample_record *r,
 		       struct window_input in)
@@ -296,7 +320,7 @@ static bool sample_add(struct collector *c, const struct sample_record *r,
 	if (!in.series) {
 		c->seen_dropped += in.kind == WINDOW_CPU;
 		w->account.dropped += in.kind == WINDOW_CPU;
-		/* The kernel takes no further samples of the process. */
+		/* Let the kernel take no further samples of the process. */
 		process_table_ignore(&c->processes, h->pid);
 		return false;
 	}
@@ -338,8 +362,10 @@ static bool sample_is_wanted(struct collector *c, const struct sample_header *h)
 }
 
 /*
- * Whether the cgroup of a process is not known, even if nothing can be read
- * about the process any more.
+ * Whether the group of the parent is needed. If nothing can be read about a
+ * process any more, the cgroup of the group that it inherits
+ * (process_table_inherited()) stands for its own. So the parent's group is
+ * needed if the process has no group and inherits none.
  */
 static bool sample_needs_parent(const struct collector *c,
 				const struct process *p)
@@ -349,8 +375,9 @@ static bool sample_needs_parent(const struct collector *c,
 }
 
 /*
- * Whether samples of the process wait, because facts about it, or about its
- * parent, are being read. For held_samples_take().
+ * Whether samples of the process `pid` must wait, because facts about the
+ * process or about its parent are being read. Also a callback of
+ * held_samples_take().
  */
 static bool sample_waits(void *ctx, uint32_t pid)
 {
@@ -364,7 +391,10 @@ static bool sample_waits(void *ctx, uint32_t pid)
 	return parent && parent->asked;
 }
 
-/* Ask for `kind` about a process, if it may be read now. */
+/*
+ * Ask for the facts `kind` about a process, if process_table_may_scan() allows
+ * it now.
+ */
 static void sample_ask(struct collector *c, enum scan_kind kind, uint32_t pid)
 {
 	if (process_table_may_scan(&c->processes, pid, c->now))
@@ -372,10 +402,11 @@ static void sample_ask(struct collector *c, enum scan_kind kind, uint32_t pid)
 }
 
 /*
- * Ask for those facts of a sample's process that are not known yet. A program
- * that runs for milliseconds has often ended before it is read, and then has
- * the cgroup of its parent; so ask for the facts of a parent of which nothing
- * is known, too. Return whether the sample must wait.
+ * Ask for those facts about a sample's process that are not known yet. A
+ * process that runs for milliseconds has often ended before it is read; the
+ * cgroup of its parent then stands for its own. So ask for facts about the
+ * parent, too, if they are needed (sample_needs_parent()). Return whether the
+ * sample must wait.
  */
 static bool sample_asks(struct collector *c, const struct sample_header *h)
 {
@@ -394,7 +425,7 @@ static bool sample_asks(struct collector *c, const struct sample_header *h)
 	return sample_waits(c, h->pid);
 }
 
-/* Count a sample for which there is no room. */
+/* Count a sample for which there is no room as lost. */
 static void sample_lose(struct collector *c, enum window_kind kind,
 			uint64_t time)
 {
@@ -453,7 +484,8 @@ void collector_take_held(struct collector *c, uint64_t now)
 
 /*
  * Return the length of the part of a wait up to `until` that no window has yet,
- * in ns.
+ * in ns. `h` is the header of a kept SAMPLE_WAITS record, where `since` is the
+ * end of the part that windows have; 0: they have none.
  */
 static uint64_t wait_rest(const struct sample_header *h, uint64_t until)
 {
@@ -464,7 +496,9 @@ static uint64_t wait_rest(const struct sample_header *h, uint64_t until)
 
 /*
  * Add the part of a wait up to `until` that no window has yet to the window of
- * the time just before `until`. The wait goes on. False: see sample_add().
+ * the time just before `until`. The time is added, but no sample is counted,
+ * because the wait goes on: it is counted when it ends. False: the part was not
+ * added, see sample_add().
  */
 static bool sample_add_part(struct collector *c, struct sample_record *r,
 			    uint64_t until)
@@ -483,14 +517,18 @@ static bool sample_add_part(struct collector *c, struct sample_record *r,
 	return true;
 }
 
-/* A thread runs again: add where and for how long it has waited. */
+/*
+ * Take the wait of a thread that runs again: where and for how long it has
+ * waited. `h` is the header of the SAMPLE_RESUMES record.
+ */
 static void sample_take_wait(struct collector *c, const struct sample_header *h)
 {
 	struct sample_record *r;
 
 	/*
-	 * Make room while the wait is still listed: a window that is handed
-	 * over then gets its part of the wait.
+	 * Make room while the wait is still in c->waiting: if a window is
+	 * handed over to make room, this window still gets its part of the
+	 * wait.
 	 */
 	(void)sample_has_room(c);
 	r = waiting_threads_take(&c->waiting, h->tid, h->since);
@@ -513,8 +551,8 @@ static void sample_take_wait(struct collector *c, const struct sample_header *h)
 }
 
 /*
- * Whether a thread exists. The end of a thread is not always reported, because
- * the ring buffer may have been full.
+ * Whether a thread exists. A thread in c->waiting may have ended: if the ring
+ * buffer was full, the SAMPLE_RESUMES record of the thread was not sent.
  */
 static bool thread_exists(const struct sample_header *h)
 {
@@ -528,9 +566,9 @@ struct waits_end {
 };
 
 /*
- * Visitor of waiting threads: add the part of the wait up to end->until to its
- * window. Return false if the record is to be forgotten, because the part was
- * not added, or because the thread does not exist any more.
+ * Visitor of waiting threads: call sample_add_part() for the part of the wait
+ * up to end->until. Return false if the record is to be forgotten, because the
+ * part was not added, or because the thread does not exist any more.
  */
 static bool sample_add_wait(void *ctx, struct sample_record *r)
 {

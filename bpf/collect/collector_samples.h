@@ -15,12 +15,13 @@ struct collector;
 struct sample_record;
 
 /*
- * Take a record of the kernel. A sample is added to a window, held
- * (held_samples.h), or counted as lost or dropped. A record that says that a
- * thread begins to wait is kept until the thread runs again
- * (waiting_threads.h). If the option `pid` excludes the process, the record is
- * ignored. The process table must have what was mapped when the record was
- * made.
+ * Take a record of the kernel. A CPU sample is added to a window, held
+ * (held_samples.h), or counted as lost or dropped. A SAMPLE_WAITS record is
+ * kept until the thread runs again (waiting_threads.h). A SAMPLE_RESUMES record
+ * ends this wait, which is then taken as a CPU sample is. If the option `pid`
+ * excludes the process, the record is ignored. All reports from before the time
+ * of the record must have been applied to the process table, so that the table
+ * has the mappings of that time.
  */
 void collector_take(struct collector *c, const struct sample_record *r);
 
@@ -31,17 +32,19 @@ void collector_take(struct collector *c, const struct sample_record *r);
 void collector_learn(struct collector *c, const struct scan_result *r);
 
 /*
- * Add to their windows the held samples whose processes are not being read any
- * more, and those that have waited long enough at the time `now` (in monotonic
- * ms).
+ * Take the held samples that need not wait any longer: those whose processes
+ * are not being read any more, and those that have waited for HELD_SAMPLES_MS
+ * at the time `now` (in monotonic ms). They are added to the windows of their
+ * times, or counted as lost or dropped.
  */
 void collector_take_held(struct collector *c, uint64_t now);
 
 /*
- * For each thread that waits, add the part of the wait up to `until` (in
- * monotonic ns) that no window has yet. It goes to the window that has the time
- * just before `until`; the rest of the wait belongs to the next window. Forget
- * threads that do not exist any more.
+ * For each thread that waits, add the part of its wait up to `until` (in
+ * monotonic ns) that no window has yet to the window of the time just before
+ * `until`. The rest of the wait belongs to the next window. Forget the waits of
+ * threads that do not exist any more, of processes that rules drop, and of
+ * processes for which there are too many series.
  */
 void collector_add_waits(struct collector *c, uint64_t until);
 

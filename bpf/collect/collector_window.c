@@ -33,7 +33,11 @@ static bool collector_has_process(void *ctx, struct sample_record *r)
 	return process_table_find(&c->processes, r->header.pid);
 }
 
-/* Forget files that no process has and to which c->window does not refer. */
+/*
+ * Close files that no process has and to which c->window does not refer. Those
+ * that are not worth remembering are forgotten (file_table_count_end()).
+ * Publishing is tried again for processes whose mappings found no room.
+ */
 static void collector_sweep_files(struct collector *c)
 {
 	VEC(uint32_t) numbers = { 0 };
@@ -45,8 +49,9 @@ static void collector_sweep_files(struct collector *c)
 }
 
 /*
- * Forget files and groups that no process has any more, and waiting threads
- * whose processes are not known any more.
+ * Close files that no process has any more (collector_sweep_files()). Forget
+ * groups that no process has any more, and waiting threads whose processes are
+ * not in the process table any more.
  */
 static void collector_sweep(struct collector *c)
 {
@@ -64,7 +69,7 @@ static void collector_sweep(struct collector *c)
 	process_groups_count_end(&c->groups);
 }
 
-/* Read the kernel's counters. */
+/* Read the counters of the BPF program, and the CPU times of the machine. */
 static struct kernel_account collector_account(struct collector *c)
 {
 	struct kernel_account a = { 0 };
@@ -107,8 +112,9 @@ void collector_window_begin(struct collector *c)
 }
 
 /*
- * Add the CPU time of a window, by its samples and by the kernel, to the
- * statistics.
+ * Add the CPU time of a window to the statistics: the time that its samples
+ * stand for, and the time by the kernel's own account. If one of them is not
+ * known, add nothing.
  */
 static void collector_compare(struct collector *c,
 			      const struct sample_window *w)
@@ -129,8 +135,8 @@ static void collector_compare(struct collector *c,
 /*
  * End c->window at `at_ns`, a time of the monotonic clock. `now` has the
  * kernel's counters of that time. The duration is measured by the monotonic
- * clock, in whole milliseconds, which take 4 bytes less in each profile than
- * nanoseconds do.
+ * clock, and rounded down to whole milliseconds: with nanoseconds, a stored
+ * heartbeat takes 4 bytes more (docs/benchmarks.md).
  */
 static void collector_end_window(struct collector *c, int64_t at_ns,
 				 const struct kernel_account *now)
@@ -174,10 +180,11 @@ struct sample_window *collector_window_of(struct collector *c, uint64_t time)
 }
 
 /*
- * Begin the next window at `at_ns`. No sample from after that time may have
- * been added yet. The previous window becomes c->closing, and is handed over
- * when it has all samples from before `at_ns`. The kernel's counters are read
- * now, which may be a little later than `at_ns`.
+ * End c->window and begin the next window at `at_ns`. No sample from after that
+ * time may have been added yet. The window that ends becomes c->closing, which
+ * must be NULL before. It is handed over when it has all samples from before
+ * `at_ns`. The kernel's counters are read now, which may be a little later than
+ * `at_ns`.
  */
 static void collector_next_window(struct collector *c, int64_t at_ns)
 {
@@ -201,13 +208,17 @@ static void collector_give_closing(struct collector *c)
 	collector_give(c, c->closing);
 	c->closing = NULL;
 	/*
-	 * Sweep only now: the window referred to files by their numbers, which
-	 * the sweep may free.
+	 * Sweep only now: until collector_give() had copied the facts about the
+	 * window's files, the window needed their entries in the file table,
+	 * which the sweep may free.
 	 */
 	collector_sweep(c);
 }
 
-/* Whether the window that has ended has all its samples. */
+/*
+ * Whether c->closing has all its samples: those from before its end have been
+ * read, and none of them is held.
+ */
 static bool collector_is_complete(const struct collector *c)
 {
 	uint64_t end = (uint64_t)c->window_at;
@@ -218,9 +229,9 @@ static bool collector_is_complete(const struct collector *c)
 bool collector_window_make_room(struct collector *c)
 {
 	/*
-	 * A window must last at least 2 ms: the times of two profiles must
-	 * differ in milliseconds, and the two may be rounded in opposite
-	 * directions.
+	 * A window must last at least 2 ms: the profiles of two windows must
+	 * have different times in milliseconds, and the beginnings of the
+	 * windows may be rounded in opposite directions.
 	 */
 	int64_t least_ns = c->window_at + 2000000;
 	int64_t seen_ns = (int64_t)c->seen_ns;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The windows of the collector, each with the samples of one interval
- * (sample_window.h): when a window ends and the next one begins, and when a
- * window has all its samples and can be handed over (docs/decisions.md, 214).
+ * The part of the collector that handles windows, each with the samples of one
+ * interval (sample_window.h). It decides when a window ends and the next one
+ * begins, and when a window has all its samples and is handed over to the
+ * profile writer (docs/decisions.md, 214).
  *
  * Ownership: the collector owns its windows, until the writer gets them.
  * Threads: the collector's own thread.
@@ -24,8 +25,8 @@ struct sample_window;
 void collector_window_count(struct collector *c);
 
 /*
- * Begin a new window without samples, at the start and when sampling begins.
- * Discard earlier windows.
+ * Discard all windows, and begin one without samples. Called at the start, and
+ * at each attempt to begin sampling.
  */
 void collector_window_begin(struct collector *c);
 
@@ -48,8 +49,8 @@ struct sample_window *collector_window_of(struct collector *c, uint64_t time);
 bool collector_window_make_room(struct collector *c);
 
 /*
- * End the last window: no further samples are taken, but those of this window
- * are still to be read.
+ * End the last window, after sampler_stop(). Some of its samples may still have
+ * to be read.
  */
 void collector_window_end(struct collector *c);
 

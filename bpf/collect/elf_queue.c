@@ -25,7 +25,7 @@ struct elf_queue {
 	enum elf_queue_state state;
 	uint32_t pid;
 	uint32_t uid;
-	uint32_t user; /* for whom the helpers count the file */
+	uint32_t user; /* for file_helper_set_user() */
 	char *path;
 	struct file_identity identity;
 	struct file_state known;
@@ -47,7 +47,7 @@ static void elf_queue_read(struct elf_queue *q)
 				 &r->answer, &r->read, NULL);
 }
 
-/* Wait for a file to read. False: the queue is closed. */
+/* Wait for a file to read. False: the queue is being closed. */
 static bool elf_queue_wait(struct elf_queue *q)
 {
 	bool asked;

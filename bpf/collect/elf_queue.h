@@ -25,9 +25,9 @@ struct elf_result {
 };
 
 /*
- * Start the thread. `helper_argv` is the command of the helper with
- * elf_operations, and `process_argv` of the helper that calls
- * process_reader_serve(), both as for file_helper_new().
+ * Start the thread. `helper_argv` is the command of the helper that has
+ * elf_operations. `process_argv` is the command of the helper that calls
+ * process_reader_serve(). Both are as for file_helper_new().
  */
 struct elf_queue *elf_queue_open(char *const *helper_argv,
 				 char *const *process_argv);
@@ -50,8 +50,7 @@ bool elf_queue_is_idle(struct elf_queue *q);
 /*
  * Let the thread read the file `f`, whose path and identity are copied. The
  * queue must be idle. `number` is the number of the file in the file table.
- * `user` is the user for whom the helpers count the file
- * (file_helper_set_user()).
+ * `user` is the user whose file it is, for file_helper_set_user().
  */
 void elf_queue_submit(struct elf_queue *q, uint32_t number,
 		      const struct mapped_file *f, uint32_t user);

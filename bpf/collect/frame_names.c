@@ -50,6 +50,7 @@ bool window_file_address(const struct window_file *f, uint64_t position,
  * Return the key by which the names of a file are cached. Files with the same
  * build ID have the same names, wherever they are, if they belong to the same
  * user. Another user could write the build ID into a file with other names.
+ * Without a build ID, the key is made of the identity and the path.
  */
 static struct name_cache_file window_file_id(const struct window_file *f)
 {
@@ -76,9 +77,9 @@ struct window_opener {
 };
 
 /*
- * For name_file.open: open the file of the window if `path` is NULL, otherwise
- * the file at `path` as the process sees it that has mapped the file of the
- * window.
+ * Callback name_file.open: if `path` is NULL, open the file of the window.
+ * Otherwise, open the file at `path`, as it is seen by the process that has
+ * mapped the file of the window.
  */
 static int window_file_open(const void *opener, const char *path)
 {
@@ -99,7 +100,8 @@ static int window_file_open(const void *opener, const char *path)
 					       .identity = f->identity });
 	/*
 	 * Another process may have the PID by now. Open the file only if the
-	 * process with the PID has the user that the window's file had.
+	 * process that has the PID now has the user f->uid, as the process had
+	 * that mapped the file of the window.
 	 */
 	process_user_read(&user, f->pid);
 	fd = user.uid == f->uid ? process_reader_open(o->processes, f->pid,
@@ -110,7 +112,7 @@ static int window_file_open(const void *opener, const char *path)
 }
 
 /*
- * Set the user for whom both helpers count the files that are read from now on
+ * Set the user whose files both helpers read from now on
  * (file_helper_set_user()).
  */
 static void frame_names_set_user(struct frame_names *n, uint32_t user)
@@ -203,8 +205,8 @@ static int frame_names_ask_map(struct frame_names *n,
 /*
  * Look up the names of the frames of process `number` of the window in its perf
  * map. If the facts about the process came too late for the window, read them
- * now. ERR_NOTFOUND: the process has ended before they were read, or there is
- * no map.
+ * now. ERR_NOTFOUND: the process has ended before its facts were read, or there
+ * is no map. Other errors as name_finder_perf_map().
  */
 static int frame_names_ask_process(struct frame_names *n, uint32_t number,
 				   const struct sample_window *w,
@@ -281,8 +283,8 @@ static void frame_name_here(struct arena *arena, const char *name,
 }
 
 /*
- * The name of the outermost frame of a stack that does not reach the thread's
- * start, by the reason why the stack ends.
+ * The name of the last frame (FRAME_END) of a stack that is not complete, by
+ * the reason why the stack ends.
  */
 static const char *const end_names[SAMPLE_ENDS] = {
 	[SAMPLE_TRUNCATED] = "[truncated]",

@@ -62,8 +62,8 @@ static struct pprof_type heartbeat_type(struct pprof *p, const char *type,
 }
 
 /*
- * Add a sample without a stack, whose label is `state`. The values are in the
- * order of the sample types.
+ * Add a sample without a stack. `state` is the value of its label LABEL_STATE.
+ * `values` are in the order of the sample types.
  */
 static void heartbeat_add(struct pprof *p, const char *state,
 			  const int64_t *values)

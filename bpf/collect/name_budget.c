@@ -2,7 +2,10 @@
 #include "bpf/collect/name_budget.h"
 
 #define MS 1000000LL
-/* How long a file that took too long is left alone at first, and at most. */
+/*
+ * For how long a file that took too long must not be read again: at first, and
+ * at most.
+ */
 #define PAUSE_FIRST (30000 * MS)
 #define PAUSE_MAX   (3600000 * MS)
 
@@ -27,8 +30,9 @@ static const struct slow_file *name_budget_slow(const struct name_budget *b,
 }
 
 /*
- * The index of a user, or where a new one would be. Users beyond the table share
- * its last entry.
+ * Return the index of the entry of a user in `users`; for a new user, the index
+ * of the entry to be added. If the array is full, new users share its last
+ * entry.
  */
 static unsigned name_budget_user(const struct name_budget *b, uint32_t uid)
 {
@@ -66,7 +70,7 @@ int64_t name_budget_end(const struct name_budget *b, uint64_t file,
 	return end < b->end ? end : b->end;
 }
 
-/* Leave a file alone for a while. */
+/* Forbid to read a file for a while, each time for twice as long. */
 static void name_budget_pause(struct name_budget *b, uint64_t file, int64_t now)
 {
 	const struct slow_file *old = name_budget_slow(b, file);
@@ -90,7 +94,8 @@ void name_budget_spend(struct name_budget *b, uint64_t file, uint32_t uid,
 	unsigned i = name_budget_user(b, uid);
 
 	/*
-	 * A file that had little time left may have failed without being slow.
+	 * If little time was left, reading may have been late although the file
+	 * is not slow.
 	 */
 	if (late && now - began >= b->window_ms * MS / 4)
 		name_budget_pause(b, file, now);

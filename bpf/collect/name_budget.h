@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Name budget: limits the time for finding the names of a window, and in this
- * time the share of each user. Strangers can make files that take as long to
- * read as the reader allows. So a user other than root may take half of the
- * time of a window, and a file that took too long is left alone for a while. A
- * perf map counts as a file. Names that are missing for this reason are looked
- * for again in the next window; no profile waits for them.
+ * Name budget: limits the time for finding the names of a window, and how much
+ * of this time each user gets. Strangers can make files that take as long to
+ * read as the reader allows. So a user other than root may take at most half of
+ * the time of a window, and a file that took too long is not read again for a
+ * while. A perf map counts as a file. Names for which no time was left are
+ * looked for again in the next window; no profile waits for them.
  *
  * Threads: one thread at a time.
  * Units: nanoseconds of the monotonic clock, unless a name says otherwise.
@@ -24,8 +24,9 @@ enum {
 /* A file that took too long. */
 struct slow_file {
 	uint64_t key;
-	int64_t until;     /* when it may be read again */
-	unsigned failures; /* number of them; a success does not reset it */
+	int64_t until; /* when it may be read again */
+	/* how often it took too long; a success does not reset this number */
+	unsigned failures;
 };
 
 struct name_budget {
@@ -37,7 +38,8 @@ struct name_budget {
 	struct {
 		uint32_t uid;
 		int64_t spent;
-	} users[NAME_BUDGET_USERS]; /* in this window */
+		/* the time that each user has spent in this window */
+	} users[NAME_BUDGET_USERS];
 	unsigned user_count;
 };
 
@@ -53,10 +55,10 @@ int64_t name_budget_end(const struct name_budget *b, uint64_t file,
 			uint32_t uid, int64_t now);
 
 /*
- * Note that reading a file began at `began` and ended at `now`. `late`: it did
- * not end in time, or the helper crashed. If reading was late and took at least
- * a quarter of the time of a window, the file is left alone, each time for
- * longer.
+ * Note that reading a file began at `began` and ended at `now`. `late`: there
+ * was a timeout, or the helper crashed. If reading was late and took at least a
+ * quarter of the time of a window, the file must not be read again for a while:
+ * 30 s at first, each time twice as long, and at most an hour.
  */
 void name_budget_spend(struct name_budget *b, uint64_t file, uint32_t uid,
 		       int64_t began, int64_t now, bool late);

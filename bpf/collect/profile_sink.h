@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Profile sink: where the profiles of the collector go.
+ * Profile sink: the callback that takes the profiles of the collector, for
+ * example to store them.
  *
  * Threads: one thread of the collector calls it.
  */

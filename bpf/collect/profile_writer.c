@@ -12,7 +12,8 @@
 enum {
 	/*
 	 * Largest number of windows that wait to be written. If so many wait,
-	 * the collector keeps its windows, and further samples go there.
+	 * the collector keeps its own windows until there is room, and adds
+	 * further samples to these.
 	 */
 	WRITER_WINDOWS_MAX = 2,
 	/* The time between two attempts to hand a profile over. */
@@ -23,7 +24,9 @@ enum {
 	 * is one attempt for each remaining profile of the window.
 	 */
 	WRITER_PATIENCE_MS = 60000,
-	/* Largest size of a profile in bytes. What does not fit is cut off. */
+	/*
+	 * Largest size of a profile in bytes. A larger profile is not stored.
+	 */
 	WRITER_PROFILE_MAX = 64 << 20,
 };
 
@@ -46,8 +49,8 @@ struct profile_writer {
 };
 
 /*
- * Wait until a refused profile is to be offered again. False: it is not,
- * because the writer hurries.
+ * Wait for WRITER_RETRY_MS before a refused profile is offered again. False:
+ * the profile must not be offered again, because the writer hurries.
  */
 static bool writer_pause(struct profile_writer *w)
 {
@@ -63,7 +66,10 @@ static bool writer_pause(struct profile_writer *w)
 	return !hurrying;
 }
 
-/* Hand a profile over, and count it. False: it was given up. */
+/*
+ * Hand a profile over to the sink, perhaps in several attempts, and count the
+ * profile as written or failed. False: it was not stored.
+ */
 static bool writer_hand_over(struct profile_writer *w, struct labels *labels,
 			     int64_t ms, const struct buf *profile)
 {
@@ -113,7 +119,10 @@ static struct labels *writer_labels(struct labels *from, const char *name)
 	return out;
 }
 
-/* The period of the samples of a kind; 0: none are taken. */
+/*
+ * Return the period of the samples of a kind, as for window_profile_encode();
+ * 0: no such samples are taken.
+ */
 static int64_t writer_period(const struct profile_writer *w,
 			     enum window_kind kind)
 {
@@ -122,7 +131,7 @@ static int64_t writer_period(const struct profile_writer *w,
 	return w->o.hz ? 1000000000 / w->o.hz : 0;
 }
 
-/* Note that the profile of a series was not stored. */
+/* Note for the heartbeat that the profile of a series was not stored. */
 static void writer_note_refused(struct sample_window *window, uint32_t series,
 				enum window_kind kind)
 {
@@ -133,7 +142,10 @@ static void writer_note_refused(struct sample_window *window, uint32_t series,
 	all->value += t.value;
 }
 
-/* Make the profiles of a series. */
+/*
+ * Make the profiles of a series, one for each kind of samples, and hand them
+ * over.
+ */
 static void writer_write_series(struct profile_writer *w,
 				struct sample_window *window, uint32_t series,
 				const struct bytes *names, struct buf *profile)
@@ -156,7 +168,10 @@ static void writer_write_series(struct profile_writer *w,
 	}
 }
 
-/* Make the heartbeats of a window after its profiles were handed over. */
+/*
+ * Make the heartbeats of a window, after its profiles were handed over, and
+ * hand the heartbeats over.
+ */
 static void writer_beat(struct profile_writer *w,
 			const struct sample_window *window, struct buf *profile)
 {
@@ -177,7 +192,10 @@ static void writer_beat(struct profile_writer *w,
 	}
 }
 
-/* Make the profiles of a window. */
+/*
+ * Find the names for a window, make its profiles and heartbeats, and hand them
+ * over.
+ */
 static void writer_write(struct profile_writer *w, struct sample_window *window)
 {
 	struct arena arena = { 0 };

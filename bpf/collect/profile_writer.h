@@ -40,9 +40,10 @@ struct profile_writer *
 profile_writer_open(const struct profile_writer_options *o);
 
 /*
- * When the sink next refuses a profile with ERR_AGAIN, offer neither this
- * profile nor further ones: the writer is about to be stopped, and windows that
- * wait must not delay that.
+ * Stop offering refused profiles again: when the sink next refuses a profile
+ * with ERR_AGAIN, this profile and all that remain are given up. Called when
+ * the writer is about to be stopped, so that windows that wait do not delay the
+ * end.
  */
 void profile_writer_hurry(struct profile_writer *w);
 
@@ -63,17 +64,18 @@ void profile_writer_give(struct profile_writer *w,
 			 struct sample_window *window);
 
 /*
- * Return the numbers of profiles written, and of profiles given up, with
- * heartbeats.
+ * Set *written to the number of profiles that the sink has stored, and *failed
+ * to the number of those that were not stored. Heartbeats count as profiles.
  */
 void profile_writer_counts(struct profile_writer *w, uint64_t *written,
 			   uint64_t *failed);
 
 /*
- * Encode the profile of one series for one kind of samples. `names` has the
- * answer for each frame of the window (frame_names_find()). `period` is the
- * interval of CPU samples in ns, or the number of waits of which one was
- * sampled. Returns false if there are no samples; nothing is appended then.
+ * Append to `out` the encoded profile of one series for one kind of samples.
+ * `names` has the answer for each frame of the window (frame_names_find()).
+ * `period` is the interval of CPU samples in ns, or the number of waits of
+ * which one was sampled. Returns false if there are no samples; nothing is
+ * appended then.
  */
 bool window_profile_encode(const struct sample_window *w, uint32_t series,
 			   enum window_kind kind, const struct bytes *names,
@@ -88,9 +90,10 @@ enum {
 };
 
 /*
- * Encode the heartbeat of a kind of samples. `period` is as for
- * window_profile_encode(). False: no samples were taken, or so many are lost
- * that the others cannot stand for all; nothing is appended then.
+ * Append to `out` the encoded heartbeat of a kind of samples. `period` is as
+ * for window_profile_encode(). False: the sampler did not run during the whole
+ * window, or so many samples are lost that the others cannot stand for all;
+ * nothing is appended then.
  */
 bool heartbeat_encode(const struct sample_window *w, enum window_kind kind,
 		      int64_t period, struct buf *out);

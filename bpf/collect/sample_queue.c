@@ -5,7 +5,10 @@
 #include <stdlib.h>
 
 enum {
-	/* More memory than this is freed when the queue is emptied. */
+	/*
+	 * If the buffer of the records is larger than this, in bytes, all
+	 * memory is freed when the queue is emptied.
+	 */
 	SAMPLE_QUEUE_KEPT = 1 << 20,
 };
 
@@ -13,7 +16,10 @@ void sample_queue_add(struct sample_queue *q, const struct sample_record *r)
 {
 	*vec_add(&q->order) = (struct queued_stack){ .time = r->header.time,
 						     .at = q->records.len };
-	/* All records are multiples of 8 bytes, so each is aligned. */
+	/*
+	 * The sizes of all records are multiples of 8 bytes, so each record is
+	 * aligned.
+	 */
 	buf_add(&q->records, r, sampler_record_size(&r->header));
 }
 

@@ -132,7 +132,7 @@ static uint32_t window_frame(struct sample_window *w,
 	return n;
 }
 
-/* A stack as the key of a look-up: the indexes of its frames. */
+/* A stack as the key of a lookup: the indexes of its frames. */
 struct stack_key {
 	const uint32_t *frames;
 	size_t count;
@@ -265,7 +265,7 @@ static struct bytes bytes_dup(struct bytes b)
 	return (struct bytes){ .ptr = mem_dup(b.ptr, b.len), .len = b.len };
 }
 
-/* Copy the descriptor of a file, if it is open. */
+/* Duplicate the descriptor of a file, if the file is open. */
 static void window_file_take_fd(struct window_file *to,
 				const struct mapped_file *f)
 {
@@ -329,8 +329,9 @@ uint32_t sample_window_process(struct sample_window *w,
 	uint32_t n = window_find_process(w, p->pid);
 
 	/*
-	 * A late sample of an earlier process with this PID counts as one of
-	 * the last process with this PID.
+	 * A sample from before p->began_ns is a late sample of an earlier
+	 * process with this PID. It counts as a sample of the last process with
+	 * this PID that the window has.
 	 */
 	*is_new = n == TABLE_NONE ||
 		  (p->began_ns > w->processes.v[n].sampled_ns &&
@@ -351,8 +352,8 @@ void sample_window_take_process(struct sample_window *w, struct jit_process *j)
 	if (!p || p->is_read || !jit_process_is(p, j))
 		return;
 	/*
-	 * Too many maps are open: this one is opened again when names are
-	 * needed.
+	 * If too many maps are open, close this one: jit_process_open() opens
+	 * it again when names are needed.
 	 */
 	if (j->map >= 0 && w->open_maps == WINDOW_MAPS_MAX) {
 		close(j->map);

@@ -29,7 +29,8 @@ enum frame_kind {
 	 * `processes` of the window
 	 */
 	FRAME_ANONYMOUS,
-	FRAME_END, /* `address` is an enum sample_end: why the stack ends */
+	/* no code: `address`, an enum sample_end, says why the stack ends */
+	FRAME_END,
 };
 
 /* A frame of a stack. Frames are compared as bytes, so there is no padding. */
@@ -39,7 +40,10 @@ struct window_frame {
 	uint64_t address; /* in memory; FRAME_FILE: position in the file */
 };
 
-/* A file that has frames, copied from the file table. */
+/*
+ * A file to which frames belong, or that is the program of a series. Copied
+ * from the file table.
+ */
 struct window_file {
 	uint32_t number; /* in the file table */
 	uint32_t pid;    /* a process that has it */
@@ -86,7 +90,7 @@ struct window_sample {
 	uint64_t value; /* nanoseconds */
 };
 
-/* Consecutive elements of `stack_frames`. */
+/* A stack: consecutive elements of `stack_frames` of the window. */
 struct window_stack {
 	uint32_t first;
 	uint32_t count;
@@ -107,7 +111,10 @@ struct window_total {
 	uint64_t value; /* nanoseconds */
 };
 
-/* What is known of a window besides its samples. */
+/*
+ * What the heartbeats of a window need besides its samples (docs/ebpf.md): how
+ * many samples are in no profile, and how long the CPUs were busy.
+ */
 struct window_account {
 	int64_t dropped; /* CPU samples of processes that rules dropped */
 	int64_t lost[WINDOW_KINDS]; /* samples for which there was no room */
@@ -115,7 +122,7 @@ struct window_account {
 	struct window_total refused[WINDOW_KINDS];
 	struct cpu_times
 		times;   /* by the kernel's own account; zero: not known */
-	bool is_sampled; /* the sampler ran during this window */
+	bool is_sampled; /* the sampler ran during the whole window */
 };
 
 struct sample_window {
@@ -175,8 +182,12 @@ struct window_input {
 	/* those that are not in `set` are ignored */
 	struct window_labels labels;
 	enum window_kind kind;
-	uint64_t samples; /* number of samples that it stands for */
-	uint64_t value;   /* nanoseconds that it stands for */
+	/*
+	 * number of samples that it stands for; 0: a part of a wait that goes
+	 * on
+	 */
+	uint64_t samples;
+	uint64_t value; /* nanoseconds that it stands for */
 	/*
 	 * The number of the program of its process in the file table. NULL: it
 	 * is not known, or must not become the program of the series.
@@ -188,8 +199,8 @@ struct window_input {
 
 /*
  * Add a sample. The program of a series is that of its first sample whose
- * program is known. The caller calls sample_window_file() for this program and
- * for the files of all frames.
+ * program is known. The caller must have called sample_window_file() for this
+ * program and for the files of all frames.
  */
 void sample_window_add(struct sample_window *w, const struct window_input *in);
 
@@ -197,35 +208,41 @@ void sample_window_add(struct sample_window *w, const struct window_input *in);
 void sample_window_file(struct sample_window *w, const struct file_table *files,
 			uint32_t number);
 
-/* A process that has compiled code, as a sample shows it. */
+/*
+ * The process of a sample that has an address in code that the process has
+ * compiled.
+ */
 struct window_process {
 	uint32_t pid;
-	/* when it, or the program that it runs, began; 0: not known */
+	/* when the process, or the program that it runs, began; 0: not known */
 	uint64_t began_ns;
-	uint64_t sampled_ns; /* when the sample was taken; both are monotonic */
+	/* when the sample was taken; both times are monotonic */
+	uint64_t sampled_ns;
 };
 
 /*
  * Return the index in `processes` of a process with code that it has compiled.
- * If the window does not have the process yet, add it and set *is_new. Then the
- * caller has to get the facts about the process read and give them to
- * sample_window_take_process(). If the process began after the window's last
- * process with the same PID was sampled first, the two are different processes.
+ * If the window does not have the process yet, add it. Set *is_new to whether
+ * it was added: then the caller has to get the facts about the process read,
+ * and to give them to sample_window_take_process(). If the window already has a
+ * process with the same PID, `p` counts as another process only if it began
+ * after the first sample of that process was taken.
  */
 uint32_t sample_window_process(struct sample_window *w,
 			       const struct window_process *p, bool *is_new);
 
 /*
- * Take over the facts *j about a process, if the window has the process without
- * its facts. *j is empty afterwards. If the window was handed over before the
- * facts came, or if another process has the PID by now, the facts are lost.
- * frame_names_find() then tries to read the process again.
+ * If the window has the process of *j, but no facts about it, take over the
+ * facts *j; *j is then empty. Otherwise, *j stays as it is. The window never
+ * gets the facts if it was handed over before they came, or if they are about
+ * another process that has got the same PID since. frame_names_find() then
+ * tries to read the process again.
  */
 void sample_window_take_process(struct sample_window *w, struct jit_process *j);
 
 /*
- * Copy the facts of files that were read only after the files were copied into
- * the window.
+ * Copy into the window what has become known of its files since
+ * sample_window_file() copied them: facts and descriptors.
  */
 void sample_window_refresh(struct sample_window *w,
 			   const struct file_table *files);

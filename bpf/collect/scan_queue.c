@@ -11,7 +11,7 @@
 #include "bpf/process/process_uid.h"
 
 enum {
-	/* Results that may wait to be taken. */
+	/* Largest number of results that wait to be taken. */
 	SCAN_RESULTS_MAX = 16,
 };
 
@@ -42,8 +42,12 @@ struct scan_queue {
 	VEC(struct scan_user) users;
 	size_t of_all; /* wishes with `of_all` that were not read yet */
 	/* Guarded by t.mu. */
-	bool working;    /* the thread is reading, or has something to read */
-	bool all_wanted; /* scan_queue_add_all() was called, not done yet */
+	bool working; /* the thread is reading, or has something to read */
+	/*
+	 * scan_queue_add_all() was called, but the processes were not listed
+	 * yet
+	 */
+	bool all_wanted;
 	struct scan_wishes wishes; /* not yet taken over by the thread */
 	VEC(struct scan_result) results;
 };
@@ -135,7 +139,7 @@ static void scan_queue_forget_users(struct scan_queue *q)
 	q->users.count = 0;
 }
 
-/* Read what is wished. */
+/* Read the facts that `wish` asks for. */
 static struct scan_result scan_wish_read(struct scan_queue *q,
 					 struct scan_wish wish)
 {
@@ -154,9 +158,9 @@ static struct scan_result scan_wish_read(struct scan_queue *q,
 }
 
 /*
- * Wait until there is something to do, and take over what was asked for. Set
- * *all if all processes are to be listed, and their mappings read. False: the
- * queue is closed.
+ * Wait until there is something to read and room for a result, and take over
+ * the new wishes. Set *all to whether the caller has to list all processes, so
+ * that their mappings are read. False: the queue is being closed.
  */
 static bool scan_queue_wait(struct scan_queue *q, bool *all)
 {
@@ -204,7 +208,10 @@ static void scan_queue_give(struct scan_queue *q, const struct scan_result *r)
 	mutex_unlock(&q->t.mu);
 }
 
-/* Read the next wish of a user. */
+/*
+ * Read the facts that the next wish of a user asks for, and hand over the
+ * result.
+ */
 static void scan_queue_read(struct scan_queue *q, struct scan_user *u)
 {
 	struct scan_wish wish = u->wishes.list.v[--u->wishes.list.count];

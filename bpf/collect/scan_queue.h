@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scan queue: a thread that reads those facts about a process that may take
- * long to read. These are the facts that decide about its series; its mappings,
- * if the kernel's reports have not told them, because the process is older than
- * the reports, or because reports were lost; and its perf map, in which it
- * names the code that it compiles (jit_process.h). The user whose processes
- * have taken the least time to read comes first, so that nobody can delay the
- * others. Of the processes of one user, the one that was asked for last comes
- * first, because it is being sampled now.
+ * Scan queue: a thread that reads facts about processes, because reading them
+ * may take long. There are three kinds of facts. (1) SCAN_FACTS: what decides
+ * about the series of a process. (2) SCAN_MAPS: the same, and the mappings of
+ * the process. They are needed if the process table does not have them, for
+ * example because the process is older than the kernel's reports (side_band.h),
+ * or because reports were lost. (3) SCAN_JIT: the perf map of a process, in
+ * which it names the code that it compiles (jit_process.h). The user whose
+ * processes have taken the least time to read comes first, so that nobody can
+ * delay the others. Of the processes of one user, the one that was asked for
+ * last comes first, because it is most likely being sampled now.
  *
  * Ownership: the queue owns its thread and its helper; results belong to the
  * taker.
- * Threads: one thread calls all functions.
+ * Threads: one thread calls all functions; the queue's own thread reads.
  */
 #ifndef BPF_COLLECT_SCAN_QUEUE_H
 #define BPF_COLLECT_SCAN_QUEUE_H
@@ -32,17 +34,19 @@ enum {
 
 /* The kinds of facts about a process that a scan reads. */
 enum scan_kind {
-	SCAN_FACTS, /* what decides about its series */
+	SCAN_FACTS, /* what decides about the series of the process */
 	SCAN_MAPS,  /* the same, and its mappings */
-	SCAN_JIT,   /* the map of the code that it compiles */
+	/* its perf map, and the other facts of struct jit_process */
+	SCAN_JIT,
 };
 
 /* The facts about a process that one scan has read. */
 struct scan_result {
 	enum scan_kind kind;
 	uint32_t pid;
-	uint64_t read_ns;         /* monotonic time at which reading began */
-	bool good;                /* it could be read */
+	uint64_t read_ns; /* monotonic time at which reading began */
+	/* the process could be read; always true of SCAN_JIT */
+	bool good;
 	struct process_text text; /* not of SCAN_JIT; it borrows `answer` */
 	struct jit_process jit;   /* of SCAN_JIT */
 	struct buf answer;
@@ -59,12 +63,15 @@ struct scan_queue *scan_queue_open(char *const *helper_argv,
 				   const struct user_ranges *ranges);
 
 /*
- * Stop the thread, which may take a few times PROCESS_READER_TIMEOUT_MS; NULL
- * is a no-op.
+ * Stop the thread and free the queue. This may take a few times
+ * PROCESS_READER_TIMEOUT_MS. NULL is a no-op.
  */
 void scan_queue_close(struct scan_queue *q);
 
-/* A descriptor that is readable when scan_queue_take() has something. */
+/*
+ * Return a descriptor that becomes readable when there is a result, and stays
+ * readable until scan_queue_take() has returned false.
+ */
 int scan_queue_fd(const struct scan_queue *q);
 
 /* Ask for the facts `kind` about the process `pid`. */

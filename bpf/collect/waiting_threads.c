@@ -19,13 +19,16 @@ static bool tid_same(const void *ctx, uint32_t number, const void *key)
 	       *(const uint32_t *)key;
 }
 
-/* The place of a thread, or TABLE_NONE. */
+/* Return the place of a thread, its index in `threads`, or TABLE_NONE. */
 static uint32_t waiting_place(const struct waiting_threads *w, uint32_t tid)
 {
 	return table_find(&w->by_tid, tid_hash(tid), tid_same, w, &tid);
 }
 
-/* Count one more thread of a user, or one less. */
+/*
+ * Count one more thread of a user, or one less. Threads of root are not
+ * counted.
+ */
 static void waiting_count(struct waiting_threads *w, uint32_t uid, bool more)
 {
 	uint32_t by = more ? 1 : UINT32_MAX;

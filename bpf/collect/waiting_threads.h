@@ -45,10 +45,10 @@ struct waiting_threads {
 };
 
 /*
- * Keep a copy of `r`, the record of a thread that begins to wait, in place of
- * an older record of the same thread. `uid` is the user to whose share its
- * process counts. False: there are too many records in all, of this user, or of
- * all users other than root.
+ * Keep a copy of `r`, the record of a thread that begins to wait. An older
+ * record of the same thread is removed in any case. `uid` is the user to whose
+ * share its process counts. False: there are too many records in all, of this
+ * user, or of all users other than root.
  */
 bool waiting_threads_add(struct waiting_threads *w,
 			 const struct sample_record *r, uint32_t uid);

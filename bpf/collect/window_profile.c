@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Window profile: the samples of one series of a window as a profile
- * (github.com/google/pprof/proto/profile.proto), with the sample types
- * samples/count and cpu/nanoseconds, or wallclock/nanoseconds for threads that
- * wait, and the chosen labels on each sample.
+ * Window profile: the samples of one series and one kind in a window, as a
+ * profile (github.com/google/pprof/proto/profile.proto). The sample types are
+ * samples/count and cpu/nanoseconds or, for threads that wait, samples/count
+ * and wallclock/nanoseconds. Each sample has the labels that the configuration
+ * chooses (sample_labels.h).
  */
 #include "bpf/collect/profile_writer.h"
 
@@ -104,7 +105,10 @@ static uint32_t maker_kernel(struct profile_maker *m)
 	return m->kernel;
 }
 
-/* Return the number of the text with the hexadecimal digits of a build ID. */
+/*
+ * Return the number, in the string table, of the hexadecimal digits of a build
+ * ID.
+ */
 static uint32_t maker_build_id(struct profile_maker *m, struct bytes id)
 {
 	struct buf text = { 0 };
@@ -118,9 +122,10 @@ static uint32_t maker_build_id(struct profile_maker *m, struct bytes id)
 }
 
 /*
- * Return the mapping of a file. Processes map the file at different addresses,
- * so the mapping uses those in the file itself: from its first to its last
- * executable address.
+ * Return the mapping of the window's file number `file`, which the first call
+ * adds. Processes map the file at different addresses, so the mapping in the
+ * profile has addresses as in the ELF file: from the first executable one to
+ * the end of the last one.
  */
 static uint32_t maker_mapping(struct profile_maker *m, uint32_t file)
 {
@@ -161,7 +166,8 @@ static uint32_t maker_mapping(struct profile_maker *m, uint32_t file)
  * Add the mapping of the program before all others, even if no sample has a
  * frame in it. Readers of profiles take the first mapping for the program, and
  * its build ID shows whether the program was replaced. If the file of the
- * program is not known, the mapping has only the name of the file.
+ * program is not known, the mapping has only a name, the label `exe` of the
+ * series.
  */
 static void maker_program(struct profile_maker *m, uint32_t series)
 {
@@ -196,7 +202,10 @@ static void maker_place(struct profile_maker *m, const struct window_frame *f,
 	l->mapping = maker_mapping(m, file);
 }
 
-/* Add the lines of a location. */
+/*
+ * Add the lines of the location `l`, one for each function in `answer`
+ * (name_answer.h). Note in the mapping of `l` which details there are.
+ */
 static void maker_lines(struct profile_maker *m, struct bytes answer,
 			struct pprof_location *l)
 {
@@ -284,7 +293,7 @@ static uint32_t maker_stack(struct profile_maker *m, uint32_t stack)
 	return m->stacks[stack];
 }
 
-/* The labels of a sample, for the search of an equal set. */
+/* The labels of a sample, as the key of a lookup in `label_sets`. */
 struct label_list {
 	struct pprof_label v[SAMPLE_LABELS_COUNT];
 	uint32_t count;
@@ -301,8 +310,9 @@ static bool maker_labels_same(const void *ctx, uint32_t number, const void *key)
 }
 
 /*
- * Append the label of the bit number `bit`, if the sample has this label. The
- * value is `text`, or `number` if `text` is NULL.
+ * Append the label for which bit number `bit` of enum sample_labels stands, if
+ * the sample has this label. The value is `text`, or `number` if `text` is
+ * NULL.
  */
 static void maker_label(struct profile_maker *m, struct label_list *l,
 			const struct window_labels *from, unsigned bit,
@@ -323,8 +333,9 @@ static void maker_label(struct profile_maker *m, struct label_list *l,
 }
 
 /*
- * Return the number of a label set. All samples of a window have the same label
- * names, so sets are equal if their values are.
+ * Return the number of the set of labels that a sample has. The set is added if
+ * it is new. All samples of a window have labels with the same names, so two
+ * sets are equal if their values are equal.
  */
 static uint32_t maker_labels(struct profile_maker *m,
 			     const struct window_labels *from)

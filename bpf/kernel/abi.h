@@ -51,7 +51,10 @@ struct sampler_mapping {
 	__u32 pages;
 };
 
-/* The mappings of a process, sorted by address. */
+/*
+ * The mappings of a process: `count` elements of the map `mappings`, from
+ * number `first` on, sorted by address.
+ */
 struct sampler_process {
 	__u32 first;
 	__u32 count;
@@ -85,9 +88,9 @@ enum sample_end {
 	SAMPLE_COMPAT, /* a 32-bit program */
 	SAMPLE_KERNEL, /* there is no user space, or none any more */
 	/*
-	 * As SAMPLE_COMPLETE, but code without an unwind table was assumed to
-	 * keep frame pointers. If that code does not keep them, callers are
-	 * missing.
+	 * As SAMPLE_COMPLETE, but code for which no unwind table says how to
+	 * find its caller was assumed to keep frame pointers. If that code does
+	 * not keep them, callers are missing.
 	 */
 	SAMPLE_BY_POINTER,
 	/*
@@ -124,7 +127,9 @@ struct sample_header {
 	char comm[SAMPLE_COMM_MAX];
 	/*
 	 * SAMPLE_RESUMES: `time` of the SAMPLE_WAITS record; otherwise, the
-	 * kernel stores 0
+	 * kernel stores 0. In a SAMPLE_WAITS record that it keeps, the
+	 * collector stores the end of the part of the wait that windows already
+	 * have.
 	 */
 	__u64 since;
 };
@@ -142,12 +147,16 @@ _Static_assert(sizeof(struct unwind_row) == 8, "rows have 8 bytes");
 _Static_assert(sizeof(struct sampler_mapping) == 32, "no padding");
 _Static_assert(sizeof(struct sample_header) == 56, "no padding");
 
-/* Counters, one element for each CPU. */
+/*
+ * The counters in the map `counters`. Each CPU has its own value of each
+ * counter.
+ */
 enum sampler_counter {
 	SAMPLER_IGNORED, /* ticks in processes that are not sampled */
 	/*
-	 * records of all kinds that were sent or lost; one that will be sent
-	 * again does not count
+	 * records of all kinds that were sent or lost; a SAMPLE_RESUMES record
+	 * counts only once it was sent, because it is sent again if the ring
+	 * buffer is full
 	 */
 	SAMPLER_TAKEN,
 	/*

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The parts of the kernel's types that the sampler reads. libbpf finds their
- * offsets when it loads the program ("CO-RE"), so they fit any kernel.
+ * The parts of the kernel's types that the sampler reads. libbpf finds the
+ * offsets of their members in the running kernel when it loads the program
+ * ("CO-RE"), so the offsets of these declarations do not matter.
  *
  * Threads: read only.
  */

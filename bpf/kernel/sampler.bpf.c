@@ -5,9 +5,9 @@
  * program runs at each switch of threads. For some of the threads that leave
  * their CPU, it sends where they wait, and later that they run again.
  *
- * The verifier looks at a function that is neither static nor inline only once,
- * however often it is called. This is why a walk of 127 frames fits into one
- * program.
+ * The verifier checks a global function (neither static nor inline), such as
+ * sampler_step(), only once, however often it is called. This is why a walk of
+ * 127 frames fits into one program.
  */
 #include <asm/ptrace.h>
 #include <linux/bpf.h>
@@ -358,7 +358,7 @@ int sampler_tick(struct bpf_perf_event_data *ctx)
 	__u64 ip = ctx->regs.rip;
 	struct pt_regs regs;
 
-	/* The idle task. */
+	/* The idle task, whose PID is 0, is not sampled. */
 	if (!(pid_tgid >> 32) || !s)
 		return 0;
 	/*
@@ -405,18 +405,27 @@ WALK_INLINE void switch_resume(struct scratch *s,
 	s->record.header.tid = tid;
 	s->record.header.kind = SAMPLE_RESUMES;
 	s->record.header.since = w->since;
-	/* If it is not sent now, it is not lost, so it is counted when it is. */
+	/*
+	 * A record that cannot be sent now does not count as lost: a later
+	 * switch sends it, and counts it then.
+	 */
 	if (!sample_output(s)) {
 		counter_add(SAMPLER_TAKEN);
 		bpf_map_delete_elem(&waiting, &tid);
 	}
 }
 
-/* Whether a thread that leaves its CPU is sampled. */
+/*
+ * Whether the wait that begins now, of the thread `prev` that leaves its CPU,
+ * is sampled.
+ */
 WALK_INLINE int switch_is_sampled(__u64 pid_tgid,
 				  const struct task_struct *prev)
 {
-	/* The idle task, and threads that will never run again. */
+	/*
+	 * The idle task, and threads that will never run again, are not
+	 * sampled.
+	 */
 	if (!(pid_tgid >> 32) || BPF_CORE_READ(prev, flags) & PF_EXITING)
 		return 0;
 	return switch_share && bpf_get_prandom_u32() % switch_share == 0 &&
@@ -442,7 +451,7 @@ int sampler_switch(__u64 *ctx)
 	switch_resume(s, next);
 	/*
 	 * Some kernels do not report every switch to a thread. The old thread
-	 * has run, so send this now, if it was not sent before.
+	 * has run, so send now that it runs again, if that was not sent before.
 	 */
 	switch_resume(s, prev);
 	if (!switch_is_sampled(pid_tgid, prev))

@@ -44,15 +44,18 @@ struct sampler {
 	struct ring_buffer *ring;
 	struct shared_map entries;
 	struct shared_map mappings;
-	VEC(struct bpf_link *) clocks; /* one for each CPU */
+	VEC(struct bpf_link *) clocks; /* one for each CPU that was online */
 	struct bpf_link *switches;
 	int stats; /* descriptor: the kernel measures while it is open; or -1 */
-	/* During sampler_drain(). */
+	/* Used only during sampler_drain(). */
 	sampler_visit *visit;
 	void *ctx;
 };
 
-/* libbpf would explain each failure on stderr; errors go to the caller. */
+/*
+ * Callback of libbpf_set_print(): print nothing. libbpf would explain each
+ * failure on stderr, but here errors are returned to the caller.
+ */
 static int sampler_silence(enum libbpf_print_level level UNUSED,
 			   const char *format UNUSED, va_list values UNUSED)
 {
@@ -123,7 +126,10 @@ static int sampler_check_namespace(struct err *err)
 		"everprof does not see the processes of the whole machine: give its container the PID namespace of the host (docker run --pid=host, Kubernetes: hostPID: true)");
 }
 
-/* Set the sizes of the maps, and load the program. */
+/*
+ * Set the sizes of the maps, and load the programs: that for switches only if
+ * the options ask for it.
+ */
 static int sampler_load(struct sampler *s, struct err *err)
 {
 	const struct sampler_options *o = &s->options;
@@ -186,7 +192,10 @@ static int sampler_receive(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-/* Connect to the maps of the loaded program. */
+/*
+ * Map the shared arrays and the ring buffer of the loaded programs into this
+ * process.
+ */
 static int sampler_connect(struct sampler *s, struct err *err)
 {
 	const struct sampler_options *o = &s->options;

@@ -59,7 +59,10 @@ NODISCARD int sampler_start(struct sampler *s, struct err *err);
 /* Take no samples any more; those that were taken can still be read. */
 void sampler_stop(struct sampler *s);
 
-/* The entries of tables, and the mappings, that the program in the kernel reads. */
+/*
+ * Return the array of unwind table entries, and that of mappings, which the
+ * programs in the kernel read.
+ */
 struct unwind_row *sampler_entries(struct sampler *s);
 struct sampler_mapping *sampler_mappings(struct sampler *s);
 
@@ -68,15 +71,15 @@ NODISCARD int sampler_process_set(struct sampler *s, uint32_t pid,
 				  const struct sampler_process *p,
 				  struct err *err);
 
-/* Forget a process; it need not be known. */
+/* Remove what was published about a process, if anything was. */
 void sampler_process_remove(struct sampler *s, uint32_t pid);
 
-/* Receive a sample, which is borrowed. */
+/* Callback of sampler_drain(): receive a record, which is borrowed. */
 typedef void sampler_visit(void *ctx, const struct sample_record *record);
 
 /*
- * Call `visit` for each sample that has come. Samples of one CPU are in the
- * order in which they were sent.
+ * Call `visit` for each record that was sent since the last call. Records of
+ * one CPU are in the order in which they were sent.
  */
 NODISCARD int sampler_drain(struct sampler *s, sampler_visit *visit, void *ctx,
 			    struct err *err);
@@ -108,7 +111,7 @@ NODISCARD int sampler_cost_of(struct sampler *s, struct sampler_cost *out,
  */
 uint32_t sampler_verified(struct sampler *s);
 
-/* Return the size of a sample in bytes. */
+/* Return the size in bytes of the record with the header `h`. */
 static inline size_t sampler_record_size(const struct sample_header *h)
 {
 	return sizeof(*h) + ((size_t)h->kernel + h->user) * sizeof(uint64_t);

@@ -24,7 +24,7 @@ struct side_band {
 	size_t page_size;
 	VEC(int) fds;
 	VEC(struct side_band_ring) rings;
-	/* During side_band_drain(). */
+	/* Used only during side_band_drain(). */
 	VEC(struct side_band_record) records;
 	/* copies of records that wrap around the end of a buffer */
 	struct arena pieces;
@@ -141,8 +141,9 @@ const int *side_band_fds(const struct side_band *s, size_t *count)
 }
 
 /*
- * Return the head. The kernel stores the head after it has written the records
- * before it, so acquire order makes these records visible.
+ * Return the head of a buffer: the position after the newest record. The kernel
+ * writes the records first and stores the head afterwards, so acquire order
+ * makes all records before the head visible.
  */
 static uint64_t side_band_head(const struct side_band_ring *r)
 {

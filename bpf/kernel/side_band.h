@@ -21,7 +21,8 @@ struct side_band;
 
 /*
  * Begin to receive reports of all CPUs that are online. ERR_DENIED: the
- * capability CAP_PERFMON is missing.
+ * capability CAP_PERFMON is missing. Other errors as cpu_list_online() and
+ * err_sys().
  */
 NODISCARD int side_band_open(struct side_band **out, struct err *err);
 
@@ -37,13 +38,13 @@ const int *side_band_fds(const struct side_band *s, size_t *count);
 /* Whether there are reports. Costs no system call. */
 bool side_band_is_ready(const struct side_band *s);
 
-/* Receive a report, which is borrowed. */
+/* Callback of side_band_drain(): receive a report, which is borrowed. */
 typedef void side_band_visit(void *ctx, const struct side_band_record *r);
 
 /*
- * Show all reports of what has happened until now, of all CPUs, in the order of
- * their times. Later reports are left for the next call, so that the order holds
- * from one call to the next.
+ * Call `visit` for all reports of what has happened until now, of all CPUs, in
+ * the order of their times. Later reports are left for the next call, so that
+ * the order holds from one call to the next.
  */
 void side_band_drain(struct side_band *s, side_band_visit *visit, void *ctx);
 

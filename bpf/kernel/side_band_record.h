@@ -50,7 +50,10 @@ struct side_band_record {
 	uint32_t minor;
 	uint64_t inode;
 	struct bytes build_id;
-	/* MAP: path of the file; EXEC, NAME: new name of the thread */
+	/*
+	 * MAP: path of the file, or what the kernel calls other memory, such as
+	 * "//anon"; EXEC, NAME: new name of the thread
+	 */
 	struct str text;
 	uint64_t lost; /* LOST: number of records */
 };

@@ -31,9 +31,9 @@ enum {
 
 /*
  * A runtime such as Go's may work on a stack of its own; the frame pointer then
- * leads back to the stack of the program, which may be at lower addresses. If a
- * walk goes to lower addresses more often than this, the stack is damaged, and
- * the walk ends.
+ * leads back to the stack of the program, which may be at lower addresses. If
+ * frame pointers lead to lower addresses more often than this in one walk, the
+ * stack counts as damaged, and the walk ends.
  */
 #define WALK_SWITCHES_MAX 2
 
@@ -57,7 +57,7 @@ struct walk {
 	__u32 end; /* enum sample_end, once the walk has ended */
 	/* number of the mapping of the last frame, plus 1; 0: none yet */
 	__u32 mapping;
-	/* how often the walk went to a stack at lower addresses */
+	/* how often frame pointers led to lower addresses */
 	__u32 switches;
 	/*
 	 * Set by walk_step(): the address of the frame that it has left is the
@@ -66,7 +66,10 @@ struct walk {
 	 * function runs next.
 	 */
 	__u32 entry;
-	/* Code without an unwind table was assumed to keep frame pointers. */
+	/*
+	 * Code for which no unwind table says how to find its caller was
+	 * assumed to keep frame pointers.
+	 */
 	__u32 guessed;
 	__u64 registers[WALK_REGISTERS];
 };
@@ -182,7 +185,7 @@ WALK_INLINE enum walk_turn walk_stop(struct walk *w, enum sample_end end)
 	return WALK_ENDED;
 }
 
-/* There is no caller. */
+/* End the walk, because the last frame has no caller. */
 WALK_INLINE enum walk_turn walk_finish(struct walk *w)
 {
 	return walk_stop(w, w->guessed ? SAMPLE_BY_POINTER : SAMPLE_COMPLETE);
@@ -226,9 +229,9 @@ WALK_INLINE enum walk_turn walk_by_pointer(struct walk *w)
 }
 
 /*
- * Go to the caller by rbp, because the unwind table does not say how to find
- * the caller of this code. The code may not keep frame pointers, so the stack
- * is marked as guessed.
+ * Go to the caller by rbp, because no unwind table says how to find the caller
+ * of this code. The code may not keep frame pointers, so the stack is marked as
+ * guessed.
  */
 WALK_INLINE enum walk_turn walk_by_guess(struct walk *w)
 {
@@ -317,7 +320,7 @@ WALK_INLINE long walk_cfa(const struct walk *w, const struct unwind_row *row,
 	}
 }
 
-/* Go to the caller by a row. */
+/* Go to the caller by the rules of `row`. */
 WALK_INLINE enum walk_turn walk_by_row(struct walk *w,
 				       const struct unwind_row *row)
 {
@@ -349,7 +352,10 @@ WALK_INLINE enum walk_turn walk_by_row(struct walk *w,
 	}
 	if (walk_cfa(w, row, &cfa))
 		return walk_stop(w, SAMPLE_NO_RULE);
-	/* Mostly rbp is beside the return address: one read is enough. */
+	/*
+	 * Mostly, rbp is saved just below the return address: one read gets
+	 * both.
+	 */
 	if (fp_kind == UNWIND_FP_AT_CFA && fp_at == -16) {
 		if (walk_read(saved, 16, cfa - 16))
 			return walk_stop(w, SAMPLE_UNREADABLE);

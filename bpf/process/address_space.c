@@ -73,7 +73,10 @@ static bool address_space_own(struct address_pool *pool,
 	return true;
 }
 
-/* The position of the first range that ends behind an address. */
+/*
+ * Return the position of the first range whose `end` is greater than `address`,
+ * or the number of ranges if there is none.
+ */
 static size_t address_ranges_position(const struct address_ranges *r,
 				      uint64_t address)
 {
@@ -97,8 +100,8 @@ static void address_ranges_replace(struct address_ranges *r, size_t at,
 
 /*
  * Add `range` to an array that has room for ADDRESS_MAP_ADDS more ranges.
- * False: the process has too many ranges, so `range` only cuts those that it
- * overlaps.
+ * False: the process has too many ranges, so `range` was not added, but what it
+ * overlaps was removed.
  */
 static bool address_ranges_map(struct address_ranges *r,
 			       struct address_range range)
@@ -119,8 +122,10 @@ static bool address_ranges_map(struct address_ranges *r,
 	if (!full)
 		now[n++] = range;
 	/*
-	 * If the process has too many ranges, a cut must not increase their
-	 * number.
+	 * Keep the part of the last overlapped range that is behind `range`.
+	 * Exception: if the process has too many ranges, and `range` lies in
+	 * the middle of a single one, keep only the part before `range`,
+	 * because two parts would increase the number of ranges.
 	 */
 	if (last > first && r->list.v[last - 1].end > range.end &&
 	    !(full && n == last - first)) {

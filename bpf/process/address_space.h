@@ -6,7 +6,8 @@
  * changes, so that a fork costs no memory.
  *
  * Ownership: an address space has a counted reference to its ranges, which
- * other address spaces may share; files are numbers of the caller.
+ * other address spaces may share. A range has only the number of its file, not
+ * a reference to the file.
  * Threads: one thread at a time, for all address spaces of a pool.
  */
 #ifndef BPF_PROCESS_ADDRESS_SPACE_H
@@ -16,19 +17,23 @@
 
 enum {
 	/*
-	 * Largest number of executable ranges of a process. Programs that
-	 * compile their code themselves have some hundred.
+	 * Largest number of executable ranges of a process. Programs with a JIT
+	 * compiler have a few hundred.
 	 */
 	ADDRESS_RANGES_MAX = 4096,
 	/*
-	 * Largest number of ranges of all processes; they take 16 MB. The
-	 * number is checked before an array grows, so the array that grows last
-	 * may exceed it.
+	 * Limit of address_pool.ranges: all processes together have memory for
+	 * so many ranges, 16 MB. The limit is checked before an array grows,
+	 * not after, so the last array that grows may take the sum above it.
 	 */
 	ADDRESS_POOL_MAX = 512 << 10,
 };
 
-/* Consecutive addresses that are mapped from one file. */
+/*
+ * Consecutive addresses that are mapped from one file, or from no file. `file`
+ * is the number that the caller gives to the file, or a number that stands for
+ * no file.
+ */
 struct address_range {
 	uint64_t start;
 	uint64_t end;
@@ -46,7 +51,7 @@ struct address_ranges {
 	uint32_t users;
 };
 
-/* The memory of all address spaces together. { 0 } is an empty pool. */
+/* Counts the memory of all address spaces together. { 0 } is an empty pool. */
 struct address_pool {
 	size_t ranges; /* number of ranges for which there is memory */
 };
@@ -63,13 +68,13 @@ struct address_space {
 bool address_pool_is_full(const struct address_pool *pool);
 
 /*
- * Add `range`, which is not empty, and cut the ranges that it overlaps. False:
- * `range` was not added. If the reason is that the process has too many ranges,
- * the ranges that `range` overlaps are cut all the same; of a range that would
- * be cut into two, only the first part remains. If the reason is that the pool
- * is full and the array of ranges would have to be copied or enlarged, the
- * address space becomes empty: otherwise, it would still have ranges that are
- * not mapped any more.
+ * Add `range`, which is not empty, and remove what it overlaps from the other
+ * ranges. There are two reasons why `range` is not added, and false is
+ * returned. If the process has too many ranges, what `range` overlaps is
+ * removed all the same; of a range that would be cut into two, only the first
+ * part remains. If the pool is full, and the array of ranges would have to be
+ * copied or enlarged, all ranges are removed: otherwise, the address space
+ * would still have ranges that are not mapped any more.
  */
 NODISCARD bool address_space_map(struct address_pool *pool,
 				 struct address_space *a,
@@ -79,10 +84,13 @@ NODISCARD bool address_space_map(struct address_pool *pool,
 void address_space_share(struct address_space *a,
 			 const struct address_space *from);
 
-/* The number of ranges. */
+/* Return the number of ranges. */
 size_t address_space_count(const struct address_space *a);
 
-/* Return a range by its number, borrowed until the next change. */
+/*
+ * Return range number `number`, in the order of addresses, borrowed until the
+ * next change.
+ */
 const struct address_range *address_space_at(const struct address_space *a,
 					     size_t number);
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/process/cgroup_path.h"
 
-/* Find the ID of a container in an element of a path. */
+/*
+ * Return the ID of a container that is in `element`, an element of a path;
+ * empty: there is none.
+ */
 static struct str container_find(struct str element)
 {
 	size_t digits = 0;

@@ -17,35 +17,39 @@
 
 enum {
 	CONTAINER_ID_LEN = 64,
-	/* Length of the shortened form, as docker(1) shows it. */
+	/* Length of the short form of a container ID, as docker(1) shows it. */
 	CONTAINER_SHORT_LEN = 12,
 };
 
-/* The parts of a path; empty if it does not have them. */
+/*
+ * What cgroup_path_of() finds in a path. A text is empty if the path has no
+ * such element.
+ */
 struct cgroup_path {
 	struct str unit;      /* "nginx.service", "session-3.scope" */
 	struct str container; /* ID of CONTAINER_ID_LEN digits */
 	bool kubernetes;      /* the container belongs to a pod */
 };
 
-/* Take a path apart. */
+/* Parse the path of a cgroup. */
 struct cgroup_path cgroup_path_of(struct str path);
 
 /*
  * Return the path of the cgroup of a process. `text` is the content of
- * /proc/PID/cgroup, which has a path for each hierarchy. The first path that
- * exists and is not "/" counts, in this order: hierarchy of version 2,
- * controller cpu, systemd. If there is none, return "/".
+ * /proc/PID/cgroup, which has a path for each hierarchy. Three of them are
+ * tried in this order: the path in the hierarchy of version 2, in that of the
+ * controller cpu, and in that of systemd (name=systemd). The first one that
+ * exists and is not "/" is returned. If there is none, "/" is returned.
  */
 struct str cgroup_path_find(struct str text);
 
 /*
- * The same, but return the empty text if the path is not known: either `text`
- * is empty, because nothing was read, or the process is ending. A process that
- * is ending has no program any more (`has_program` is false), and in
- * hierarchies of version 1 the kernel shows "/" in place of its cgroup. Threads
- * of the kernel in "/" have no program either, so their path counts as not
- * known, too.
+ * As cgroup_path_find(), but return the empty text if the path is not known. It
+ * is not known if `text` is empty, because nothing was read. It is not known
+ * either if `has_program` is false and the path is "/": a process that is
+ * ending has no program any more, and in hierarchies of version 1 the kernel
+ * shows "/" in place of its cgroup. Threads of the kernel in "/" have no
+ * program either, so their path counts as not known, too.
  */
 struct str cgroup_path_of_process(struct str text, bool has_program);
 

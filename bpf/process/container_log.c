@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 /*
- * Cut the part before `separator` off *name, and copy it to `to`. False: the
- * part is empty or too long.
+ * Cut the part before `separator`, or the whole text if it has no `separator`,
+ * off *name, and copy this part to `to`. False: the part is empty or too long.
  */
 static bool container_log_part(struct str *name, char separator, char to[256])
 {

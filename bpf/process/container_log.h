@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of the containers of a Kubernetes node, without its API: the kubelet
- * makes a link POD_NAMESPACE_CONTAINER-ID.log for each container
- * (k8s.io/kubernetes, pkg/kubelet/kuberuntime/legacy.go).
+ * Finds the names of the containers of a Kubernetes node without the API of
+ * Kubernetes: for each container, the kubelet makes a link in CONTAINER_LOGS
+ * that is called POD_NAMESPACE_CONTAINER-ID.log (k8s.io/kubernetes,
+ * pkg/kubelet/kuberuntime/legacy.go).
  *
  * Threads: any.
  */
@@ -11,17 +12,23 @@
 
 #include "base/bytes.h"
 
-/* The kubelet's directory. */
+/* The directory in which the kubelet makes the links. */
 #define CONTAINER_LOGS "/var/log/containers"
 
-/* Names of a container. Kubernetes permits at most 253 bytes for each. */
+/*
+ * The names that a link has for its container. Kubernetes permits at most 253
+ * bytes for each name.
+ */
 struct container_log {
 	char namespace[256];
 	char pod[256];
 	char container[256];
 };
 
-/* Parse the name of a link. False: it is not a link of the container `id`. */
+/*
+ * Parse `name`, the name of a link. False: `name` does not have the form
+ * POD_NAMESPACE_CONTAINER-ID.log, its ID is not `id`, or a part is too long.
+ */
 NODISCARD bool container_log_parse(struct str name, struct str id,
 				   struct container_log *out);
 

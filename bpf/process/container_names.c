@@ -13,7 +13,7 @@
 struct container_set {
 	_Atomic uint32_t refs;
 	struct arena arena;
-	size_t bytes; /* of all texts */
+	size_t bytes; /* of all IDs and labels */
 	VEC(struct container) list;
 	struct table by_id;
 };
@@ -41,7 +41,9 @@ void container_set_unref(struct container_set *s)
 	mem_free(s);
 }
 
-/* For table_find(). */
+/*
+ * Callback of table_find(): whether container number `number` has the ID `key`.
+ */
 static bool container_same(const void *ctx, uint32_t number, const void *key)
 {
 	const struct container_set *s = ctx;
@@ -63,7 +65,10 @@ size_t container_set_count(const struct container_set *s)
 	return s->list.count;
 }
 
-/* Copy labels, and hash them in their order. */
+/*
+ * Copy `labels` into the arena of the set, and store their hash, which depends
+ * on their order, in *hash.
+ */
 static const struct label *labels_copy(struct container_set *s,
 				       const struct label *labels, size_t count,
 				       uint64_t *hash)

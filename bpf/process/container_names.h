@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names of containers, which service discovery has found out
- * (discovery/container_targets.h). For the ID of a container, a set has labels
- * whose names begin with "__meta_". The collector gives these labels to the
- * processes of the container.
+ * (discovery/container_targets.h). A struct container_set maps the ID of a
+ * container to labels whose names begin with "__meta_". The collector gives
+ * these labels to the processes of the container, for relabelling.
  *
- * Ownership: a set is shared by counted references; struct container_names has
- * one of them.
- * Threads: container_names_set() and container_names_get() by any; a set is
- * written by one thread, and does not change after container_names_set().
+ * Ownership: a set is shared by counted references. A struct container_names
+ * has a reference to the newest set.
+ * Threads: any thread may call container_names_set() and container_names_get().
+ * A set is written by one thread, and does not change after
+ * container_names_set().
  * Locks: the mutex of struct container_names guards its reference.
  */
 #ifndef BPF_PROCESS_CONTAINER_NAMES_H
@@ -17,7 +18,10 @@
 #include "model/labels.h"
 
 enum {
-	/* Limits of a set. */
+	/*
+	 * Limits of a set: number of containers, and bytes of their IDs and
+	 * labels.
+	 */
 	CONTAINERS_MAX = 16 << 10,
 	CONTAINERS_BYTES_MAX = 32 << 20,
 };
@@ -47,7 +51,10 @@ NODISCARD int container_set_add(struct container_set *s, struct str id,
 				const struct label *labels, size_t count,
 				struct err *err);
 
-/* Return a container; NULL: it is not known. */
+/*
+ * Return the container `id`, borrowed until the set changes; NULL: the set does
+ * not have it.
+ */
 const struct container *container_set_find(const struct container_set *s,
 					   struct str id);
 
@@ -62,7 +69,7 @@ struct container_names *container_names_new(void);
  */
 void container_names_free(struct container_names *n);
 
-/* Replace all names; takes the reference to the set. */
+/* Replace the set by `s`, whose reference is taken over. */
 void container_names_set(struct container_names *n, struct container_set *s);
 
 /* Return a reference to the set; NULL: there is none yet. */

@@ -3,7 +3,10 @@
 
 #include "bpf/unwind/unwind_file.h"
 
-/* The beginning of an answer; segments follow, then the entries of the table. */
+/*
+ * The header of an answer. The segments follow, then the entries of the unwind
+ * table (unwind_pack.h).
+ */
 struct elf_facts_header {
 	uint32_t segments;
 	uint32_t entries;

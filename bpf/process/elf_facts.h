@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The facts about an ELF file that the collector needs: its build ID, where it
- * is loaded, and its unwind table. A file helper, a process without privileges
- * (symbols/helper/file_helper.h), finds them out. The collector trusts neither
- * the file nor the helper, so it checks the answer.
+ * The facts about an ELF file that the collector needs: its build ID, its
+ * segments that are loaded into memory, and its unwind table. A file helper, a
+ * process without privileges (symbols/helper/file_helper.h), finds them out.
+ * The collector trusts neither the file nor the helper, so it checks the
+ * answer.
  *
  * Ownership: facts borrow the answer of the helper.
  * Threads: any.
@@ -31,10 +32,11 @@ struct elf_facts {
 };
 
 /*
- * Append the facts of a file to `out`: an operation of a file helper. The
- * argument is not used. Errors as elf_file_open() and unwind_file_read(),
- * except ERR_NOTFOUND and ERR_UNSUPPORTED of the latter: then the answer has an
- * empty unwind table.
+ * Append the facts of the file `fd` to `out`. This is an operation of the file
+ * helper (file_operation): `fd` is taken over, and `argument` is not used.
+ * Errors as elf_file_open() and unwind_file_read(), except ERR_NOTFOUND and
+ * ERR_UNSUPPORTED of unwind_file_read(): then the unwind table in the answer is
+ * empty.
  */
 NODISCARD int elf_facts_read(int fd, struct bytes argument, struct buf *out,
 			     struct err *err);

@@ -12,8 +12,8 @@
 
 enum {
 	/*
-	 * Largest size of the vDSO, the library that the kernel maps into each
-	 * process. It has two pages.
+	 * Largest size in bytes of the vDSO, the library that the kernel maps
+	 * into each process. The vDSO has two pages.
 	 */
 	VDSO_MAX = 64 << 10,
 };
@@ -38,7 +38,10 @@ static int elf_reader_open_vdso(void)
 
 	if (fd < 0)
 		return -1;
-	/* The length of the image is not known; writing fails at its end. */
+	/*
+	 * The length of the image is not known; write() fails behind the end of
+	 * the image.
+	 */
 	for (long at = 0; at < VDSO_MAX; at += page) {
 		if (write(fd, image + at, (size_t)page) != page)
 			break;
@@ -47,8 +50,9 @@ static int elf_reader_open_vdso(void)
 }
 
 /*
- * Open the file as the process sees it: at its path or, if that fails, as the
- * program that the process runs. Returns -1 if both fail.
+ * Open the file at f->path as the process sees it or, if that fails and the
+ * identity is not empty, the program that the process runs. Returns -1 if
+ * neither of them can be opened and is as `wish` demands.
  */
 static int elf_reader_open_of(struct file_helper *processes,
 			      const struct wanted_file *f,
@@ -113,8 +117,9 @@ static int elf_reader_accept(const struct wanted_file *f, struct bytes answer,
 }
 
 /*
- * Let the helper find out the facts of the open file `fd`, which the call takes
- * over. out->fd becomes a duplicate of `fd`, or -1 after an error.
+ * Let the helper find out the facts of the open file `fd`, which is taken over.
+ * out->fd becomes a duplicate of `fd`, or -1 after an error, or if `fd` cannot
+ * be duplicated.
  */
 static int elf_reader_ask(const struct elf_helpers *helpers,
 			  const struct wanted_file *f, int fd,

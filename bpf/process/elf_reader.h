@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ELF reader: reads the facts (elf_facts.h) about a file that a process has
- * mapped. The file is looked up as the process sees it, perhaps in a container,
- * and then at the same path here. It is accepted only if it is still the file
- * that was mapped.
+ * mapped. The file is opened as the process sees it, perhaps in a container, or
+ * else at the same path as everprof sees it. It is accepted only if it is still
+ * the file that was mapped (struct file_identity).
  *
  * Threads: one thread for each pair of helpers.
  */
@@ -40,8 +40,8 @@ enum {
 };
 
 /*
- * A file that a process has mapped, as the file table knows it. The texts are
- * borrowed.
+ * A file that a process has mapped, as the file table knows it. `path` and the
+ * bytes of `identity` are borrowed.
  */
 struct wanted_file {
 	uint32_t pid;
@@ -63,13 +63,15 @@ struct elf_helpers {
 };
 
 /*
- * Open the file of `f` with the rights of the user of the process: as the
- * process sees it, at the path or as the program that the process runs, or else
- * at the same path here. If the process has ended, or has another user by now,
- * only the file here is tried, and everyone must be allowed to read it. In
- * place of "[vdso]", return a copy of the vDSO. Returns -1 if there is no such
- * file. An inode is compared, but a build ID is not, so the file may have
- * another build ID than the wanted one.
+ * Open the file of `f` with the rights of the user of the process, and return
+ * its descriptor, or -1. These files are tried: the one at the path as the
+ * process sees it; the program that the process runs, unless the identity is
+ * empty; the one at the same path as everprof sees it. If the process has
+ * ended, or has another user by now, only the last of them is tried, and
+ * everyone must be allowed to read it. A file that has another inode than the
+ * identity is not opened. A build ID is not compared, so the file may have
+ * another build ID than the wanted one. For the path "[vdso]", a copy of the
+ * vDSO is returned.
  */
 int elf_reader_open(struct file_helper *processes, const struct wanted_file *f);
 
@@ -83,10 +85,12 @@ struct elf_read {
 };
 
 /*
- * Read the facts of a file. The answer is appended to `answer`, which is empty.
- * ERR_NOTFOUND: the file does not exist any more, has been replaced by another
- * one, or must not be read by the user of the process. ERR_CORRUPT: the file or
- * the answer of the helper is damaged. Other errors as elf_facts_read() and
+ * Read the facts of the file of `f`, unless it still has the state f->known
+ * (out->unchanged). The helper's answer, from which out->facts borrows, is
+ * stored in `answer`, which must be empty before. ERR_NOTFOUND: the file does
+ * not exist any more, has been replaced by another one, or must not be read by
+ * the user of the process. ERR_CORRUPT: the file or the helper's answer is
+ * damaged, or the helper ended. Other errors as elf_facts_read() and
  * file_helper_call(). After an error, out->fd is -1.
  */
 NODISCARD int elf_reader_read(const struct elf_helpers *helpers,

@@ -14,7 +14,10 @@ void extents_fini(struct extents *e)
 	vec_fini(&e->held);
 }
 
-/* The position of the first free part behind an element. */
+/*
+ * Return the position in e->free of the first part that begins behind
+ * `element`.
+ */
 static size_t extents_after(const struct extents *e, uint32_t element)
 {
 	return vec_partition_point(&e->free, x, x->first <= element);
@@ -43,7 +46,7 @@ static void extents_merge(struct extents *e, struct extent extent)
 		*vec_insert(&e->free, at) = extent;
 }
 
-/* Make the extents free whose delay is over. */
+/* Free the extents whose delay is over. */
 static void extents_settle(struct extents *e, uint64_t now)
 {
 	size_t n = 0;

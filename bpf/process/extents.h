@@ -34,7 +34,7 @@ struct extent_held {
 	uint64_t free_at;
 };
 
-/* The free parts of an array. */
+/* The parts of an array that are free, and those that become free later. */
 struct extents {
 	VEC(struct extent) free;      /* sorted; no two touch each other */
 	VEC(struct extent_held) held; /* in the order in which they get free */
@@ -44,15 +44,16 @@ struct extents {
 	uint32_t leaving;
 };
 
-/* All `count` elements are free. */
+/* Begin with an array of `count` elements, which are all free. */
 void extents_init(struct extents *e, uint32_t count);
 
 /* Free the lists. */
 void extents_fini(struct extents *e);
 
 /*
- * Take `count` consecutive elements, at least one, from the smallest free part
- * that has so many. False: there is none.
+ * Take `count` consecutive elements from the smallest free part that has so
+ * many; `count` is not 0. Extents that were given back are free if their
+ * `free_at` is not after `now`. False: no free part has so many elements.
  */
 NODISCARD bool extents_take(struct extents *e, uint32_t count, uint64_t now,
 			    struct extent *out);

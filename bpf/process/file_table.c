@@ -28,7 +28,10 @@ static struct file_name file_name_of(const struct mapped_file *f)
 				   .uid = f->uid };
 }
 
-/* For table_find(). */
+/*
+ * Callback of table_find(): whether file number `number` has the struct
+ * file_name `key`.
+ */
 static bool file_name_same(const void *ctx, uint32_t number, const void *key)
 {
 	const struct file_table *t = ctx;
@@ -40,7 +43,7 @@ static bool file_name_same(const void *ctx, uint32_t number, const void *key)
 	       bytes_eq(name->identity.bytes, other.identity.bytes);
 }
 
-/* How many files may stay open in this process. */
+/* Return how many files may stay open in this process. */
 static size_t file_table_open_max(void)
 {
 	struct rlimit files;
@@ -60,7 +63,7 @@ void file_table_init(struct file_table *t, struct table_store *store,
 				  .user_count = 1 };
 }
 
-/* Close a file that was kept open. */
+/* Close a file, if it is open. */
 static void mapped_file_close(struct file_table *t, struct mapped_file *f)
 {
 	if (f->fd < 0)
@@ -83,8 +86,8 @@ static bool file_table_may_keep(const struct file_table *t,
 }
 
 /*
- * Close the former descriptor of a file, and take read->fd over, unless too
- * many files are open. Note the owner.
+ * Store the owner of a file, and close the descriptor that the file has had.
+ * Then take read->fd over, unless too many files are open.
  */
 static void mapped_file_keep(struct file_table *t, struct mapped_file *f,
 			     struct elf_read *read)
@@ -134,9 +137,9 @@ static void file_user_begin(struct file_table *t, struct file_user *u,
 }
 
 /*
- * Return the index of the user `uid`. If there is no entry for a new user, the
- * entry of a user other than root who has no files is used again. If all users
- * have files, new users share the last entry.
+ * Return the index of the user `uid`. If all entries are taken when a user is
+ * new, the entry of a user other than root who has no files is used again. If
+ * all users other than root have files, the new user shares the last entry.
  */
 static unsigned file_table_user(struct file_table *t, uint32_t uid)
 {
@@ -267,14 +270,18 @@ static struct table_key mapped_file_key(const struct mapped_file *f)
 	digest_sha256(bytes_of(str_of(f->path)), key.bytes);
 	digest_sha256(f->identity.bytes, digest);
 	memcpy(key.bytes + sizeof(digest), digest, sizeof(digest));
-	/* No key with a build ID has this length. */
+	/*
+	 * This is more than the length of any key with a build ID, so no key of
+	 * one kind equals one of the other kind.
+	 */
 	key.len = TABLE_KEY_MAX;
 	return key;
 }
 
 /*
- * Note that a process has a file again that no process had for a while. The
- * file is to be opened again.
+ * Use a file again that was closed because no process had it: now process `pid`
+ * has it. Look its unwind table up in the store, and let the file be opened
+ * again.
  */
 static void mapped_file_revive(struct file_table *t, uint32_t number,
 			       uint32_t pid)
@@ -291,9 +298,10 @@ static void mapped_file_revive(struct file_table *t, uint32_t number,
 }
 
 /*
- * Return the number of a file that is new, or was not read yet. The file will
- * be opened as the user of this process. The user is read from /proc again now,
- * because a process may change its user.
+ * Return the number of the file `name`, which is new or waits to be read, or
+ * FILE_NONE. The file will be opened as the user of process `pid`. This user is
+ * read from /proc again and stored in `name` first, because a process may
+ * change its user.
  */
 static uint32_t file_table_ask(struct file_table *t, struct file_name *name,
 			       struct process_uid *asker, uint32_t pid)
@@ -327,7 +335,7 @@ uint32_t file_table_get(struct file_table *t, struct str path,
 	return number;
 }
 
-/* Halve the time that each user has spent, every ten seconds. */
+/* Halve the reading time of each user, every FILE_FADE_MS. */
 static void file_table_fade(struct file_table *t, uint64_t now)
 {
 	if (now < t->faded_at + FILE_FADE_MS)
@@ -350,8 +358,8 @@ uint32_t file_table_next(struct file_table *t, uint64_t now)
 	f = &t->files.v[number];
 	f->state = MAPPED_PENDING;
 	/*
-	 * If its table found no room in the store, the file must be read again:
-	 * the entries of the table were not kept.
+	 * If the unwind table of the file is crowded out, the file must be read
+	 * again, because the entries of the table were not kept.
 	 */
 	f->is_known = f->table != TABLE_STORE_NONE &&
 		      !table_store_at(t->store, f->table)->crowded_out;
@@ -410,7 +418,7 @@ bool file_table_learn(struct file_table *t, uint32_t number,
 
 /*
  * Return the time from which on a sampled file may be read again. UINT64_MAX:
- * there is no need.
+ * it need not be read again, or this was asked for already.
  */
 static uint64_t mapped_file_retry_at(const struct mapped_file *f,
 				     bool is_crowded_out)
@@ -530,7 +538,10 @@ static bool file_table_may_rest(const struct file_table *t,
 	       (u->unused < part && t->unused_count < FILES_UNUSED_MAX - part);
 }
 
-/* Keep what is known of a file, which no process has. */
+/*
+ * Close a file that no process has, and drop its reference to the unwind table,
+ * but keep what else is known of it.
+ */
 static void mapped_file_rest(struct file_table *t, struct mapped_file *f,
 			     uint64_t now)
 {

@@ -44,7 +44,10 @@ enum {
 	 * All processes that end before their user is known count as one user.
 	 */
 	FILE_USER_MAX = FILE_TABLE_MAX / 4,
-	/* All users other than root together leave this much room for root. */
+	/*
+	 * All users other than root together leave room for so many files of
+	 * root.
+	 */
 	FILE_ROOT_RESERVE = FILE_TABLE_MAX / 8,
 	/*
 	 * Number of entries for users. If all are taken, further users share
@@ -70,9 +73,10 @@ enum {
 	FILES_OPEN_MAX = 4096,
 	FILES_OPEN_USER_PART = 4,
 	/*
-	 * Files that stay open may use this part (an eighth) of the descriptors
-	 * that this process may have, because windows of samples
-	 * (bpf/collect/sample_window.h) have copies of these descriptors.
+	 * Files that stay open may use only this part (an eighth) of the
+	 * descriptors that this process may have. Other descriptors are needed,
+	 * for example by windows of samples (bpf/collect/sample_window.h),
+	 * which have copies of those of the files.
 	 */
 	FILES_OPEN_PART = 8,
 	/* How long to remember files that no process has … */
@@ -94,7 +98,9 @@ enum mapped_state {
 	MAPPED_FAILED,
 };
 
-/* A file that some process has mapped. */
+/*
+ * A file that a process has mapped, or had mapped some time ago (`unused_at`).
+ */
 struct mapped_file {
 	char *path;
 	struct file_identity identity; /* owned */
@@ -104,14 +110,18 @@ struct mapped_file {
 	unsigned user; /* index in `users` of the table */
 	enum mapped_state state;
 	bool live; /* not a gap in the array of files */
-	/* a process had it at the last count, file_table_count() */
+	/* file_table_count() was called for it at the last count */
 	bool in_use;
-	/* when a count first found no process that has it; 0: one has it */
+	/*
+	 * when file_table_count_end() closed it, because it was not in use; 0:
+	 * it was not closed, or is in use again
+	 */
 	uint64_t unused_at;
 	/* number of its unwind table in the store, or TABLE_STORE_NONE */
 	uint32_t table;
 	uint64_t tried_at; /* when the last attempt to read it ended */
-	uint32_t failures; /* number of attempts that failed in a row */
+	/* number of attempts that failed in a row, up to FILE_FAILURES_MAX */
+	uint32_t failures;
 	/*
 	 * The open file, or -1. It stays open, so that names can be found after
 	 * the process has ended, and the file is not opened twice.
@@ -122,7 +132,8 @@ struct mapped_file {
 	uint32_t segment_count;
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	size_t build_id_len;
-	struct file_state opened_as; /* its state when it was read */
+	/* its state when it was read last, or opened again; { 0 }: never */
+	struct file_state opened_as;
 	/*
 	 * Set by file_table_next(): whether the facts and the table of the file
 	 * are known. They are still right if the file has the state
@@ -141,11 +152,14 @@ struct file_numbers {
  * have, and how long reading them has taken.
  */
 struct file_user {
-	uint32_t uid; /* that stands for the user, user_ranges_share() */
+	uint32_t uid; /* the result of user_ranges_share() for the user */
 	uint32_t files;
 	uint32_t open;   /* files that stay open */
 	uint32_t unused; /* files that no process has */
-	/* how long reading its files took, in ms; halved from time to time */
+	/*
+	 * how long reading the user's files took, in ms; halved every
+	 * FILE_FADE_MS
+	 */
 	uint64_t spent;
 	struct file_numbers unread; /* files to be read, the newest last */
 };
@@ -157,10 +171,11 @@ struct file_table {
 	VEC(struct mapped_file) files;
 	VEC(uint32_t) gaps;
 	struct table by_name;
-	size_t open_count;                  /* files that stay open */
-	size_t open_max;                    /* largest number of them */
-	size_t unused_count;                /* files that no process has */
-	uint64_t refused;                   /* files that found no room */
+	size_t open_count;   /* files that stay open */
+	size_t open_max;     /* limit of open_count */
+	size_t unused_count; /* files that no process has */
+	/* number of new files that found no room */
+	uint64_t refused;
 	struct file_user users[FILE_USERS]; /* root in front */
 	unsigned user_count;
 	uint64_t faded_at; /* when the times of all users were halved last */
@@ -181,8 +196,9 @@ void file_table_fini(struct file_table *t);
 /*
  * Return the number of the file with this path and identity, which the process
  * `pid` has mapped. The file is added if it is new. `asker` is the user of the
- * process. If the file is new or waits to be read, the user is read from /proc
- * again. FILE_NONE: there are too many files, or too many of this user.
+ * process, who is a part of the file's key. If the file is new or waits to be
+ * read, `asker` is read from /proc again, because the file will be opened as
+ * this user. FILE_NONE: there are too many files, or too many of this user.
  */
 uint32_t file_table_get(struct file_table *t, struct str path,
 			const struct file_identity *identity,
@@ -210,9 +226,10 @@ bool file_table_learn(struct file_table *t, uint32_t number,
 
 /*
  * Note that the file `number`, which process `pid` has mapped, was in a sample.
- * If there was no room for its table, or the file could not be read, let it be
- * read again, but only FILE_RETRY_MS or, after failures, FILE_FAILED_MS or more
- * after the last attempt.
+ * If the unwind table of the file is crowded out (table_store.h), let the file
+ * be read again, but at the earliest FILE_RETRY_MS after the last attempt. If
+ * the file could not be read, let it be read again, too, but at the earliest
+ * FILE_FAILED_MS after the last attempt; this time doubles with each failure.
  */
 void file_table_sampled(struct file_table *t, uint32_t number, uint32_t pid,
 			uint64_t now);
@@ -223,9 +240,10 @@ const struct mapped_file *file_table_at(const struct file_table *t,
 
 /*
  * Set m->table, m->pages and m->bias of a mapping that begins at `offset` of
- * the file `number`, and at m->start in memory. All three are 0 if `number` is
- * FILE_NONE, or if the file has no table in the store or no segment that is
- * loaded from `offset`.
+ * the file `number`, and at m->start in memory. All three become 0 if `number`
+ * is FILE_NONE, or if the file has no table in the store or no segment that is
+ * loaded from `offset`. If the table has no entries, for example because it is
+ * crowded out, m->table and m->pages become 0.
  */
 void file_table_resolve(const struct file_table *t, uint32_t number,
 			uint64_t offset, struct sampler_mapping *m);
@@ -246,9 +264,10 @@ void file_table_count_begin(struct file_table *t);
 void file_table_count(struct file_table *t, uint32_t number);
 
 /*
- * … then close the others, except those that are being read. What is known of
- * them is kept for FILE_UNUSED_MS, if there is room for it. Files that were not
- * read, or could not be read, are forgotten at once.
+ * … then close the files that are not in use, except those that are being read.
+ * What is known of a closed file is kept for FILE_UNUSED_MS, and then
+ * forgotten. It is forgotten at once if there is no room for it
+ * (FILES_UNUSED_MAX), or if the file was never read, or could not be read.
  */
 void file_table_count_end(struct file_table *t, uint64_t now);
 

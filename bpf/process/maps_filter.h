@@ -15,9 +15,10 @@
 #include "base/err.h"
 
 /*
- * Append the lines of executable memory: at most ADDRESS_RANGES_MAX lines, the
- * largest number of ranges of a process, and at most `max` bytes. Errors are
- * those of read().
+ * Read /proc/PID/maps from `fd`, and append the lines of executable memory to
+ * `out`: at most ADDRESS_RANGES_MAX lines, the largest number of ranges of a
+ * process, and at most `max` bytes. Lines for which there is no room are left
+ * out. Errors are those of read().
  */
 NODISCARD int maps_filter_read(int fd, size_t max, struct buf *out,
 			       struct err *err);

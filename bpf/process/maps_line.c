@@ -3,7 +3,8 @@
 
 /*
  * Cut a hexadecimal number, and the character `end` that follows it, from the
- * beginning of a text. False: there is no number.
+ * beginning of *text. False: *text does not begin with a number of at most 16
+ * digits.
  */
 static bool maps_hex_cut(struct str *text, char end, uint64_t *out)
 {

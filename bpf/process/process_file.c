@@ -22,7 +22,10 @@ void file_inode_encode(struct buf *out, uint32_t major, uint32_t minor,
 	enc_be64(out, inode);
 }
 
-/* Whether a file has this device and inode. */
+/*
+ * Whether the file of `st` has the device and inode that `inode` encodes
+ * (file_inode_encode()).
+ */
 static bool process_file_is(const struct stat *st, struct bytes inode)
 {
 	struct buf own = { 0 };
@@ -36,8 +39,9 @@ static bool process_file_is(const struct stat *st, struct bytes inode)
 }
 
 /*
- * Whether an access control list may keep the user from the file: it cannot if
- * the user may read all files, or owns this one.
+ * Whether the file or directory `place` may have an access control list that
+ * denies it to the user. A list denies nothing to a user who may read all
+ * files, or who owns the file.
  */
 static bool process_file_is_unsure(int place, const struct stat *st,
 				   const struct process_user *u)
@@ -58,8 +62,9 @@ struct file_search {
 };
 
 /*
- * Return a descriptor of O_PATH for a name in a directory. Symbolic links are
- * not followed, and the file itself is not opened.
+ * Return a descriptor of O_PATH for `name` in the directory `dir`, or -1 with
+ * errno. Symbolic links are not followed, and the file itself is not opened.
+ * `flags` and `resolve` are further flags of openat2().
  */
 static int process_file_place(int dir, const char *name, uint64_t flags,
 			      uint64_t resolve)
@@ -164,9 +169,9 @@ static int process_file_open_place(int place, struct file_search *s,
 }
 
 /*
- * Whether `u` is still the user of process `pid`. If not, the root of the
- * process may be another one by now, because as another user the process may
- * have made namespaces.
+ * Whether `u` is still the user of process `pid`. If not, a link of /proc/PID
+ * that was opened must not be used: as another user, the process may have made
+ * namespaces, and the link may lead into them.
  */
 static bool process_file_has_user(uint32_t pid, const struct process_user *u)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Process file: opens a file that a process names, as the user of the process
- * could open it: below the root of the process, without following symbolic
- * links, and only regular files of real file systems that the user may read,
- * through directories that the user may search. Access control lists are not
- * evaluated: a file or directory that has one may only be used by its owner,
- * and by root. Everything is checked before the file is opened
- * (docs/decisions.md, 194).
+ * could open it. The path begins at the root of the process, and symbolic links
+ * are not followed. Only a regular file of a real file system is opened, and
+ * only if the user may read it, and search all directories on the path. Access
+ * control lists are not evaluated: a file or directory that has one may only be
+ * used by its owner, and by root if root may read all files. Mounts of FUSE are
+ * not entered (process_mounts.c). Everything is checked before the file is
+ * opened (docs/decisions.md, 194).
  *
  * Ownership: the caller closes the descriptors.
  * Threads: any.
@@ -24,12 +25,18 @@
  * of the two it is, because both may have the same length.
  */
 struct file_identity {
-	/* false: a device and an inode, or no bytes, for any file */
+	/*
+	 * false: `bytes` are a device and an inode, or empty, which fits any
+	 * file
+	 */
 	bool is_build_id;
 	struct bytes bytes; /* borrowed, or owned, as the holder says */
 };
 
-/* Encode the device and the inode of a file as an identity. */
+/*
+ * Append the device and the inode of a file to `out`, as file_identity.bytes
+ * has them.
+ */
 void file_inode_encode(struct buf *out, uint32_t major, uint32_t minor,
 		       uint64_t inode);
 
@@ -57,11 +64,12 @@ int process_file_open_program(uint32_t pid, const struct process_user *u,
 			      const struct process_file_wish *wish);
 
 /*
- * Whether it is safe to look at a file or directory that process `pid` sees: a
- * look at FUSE could wait for ever, see process_mounts.c. `place` is a
- * descriptor of O_PATH for the file or directory. If it is on a mount that
- * neither the process nor the first process of the machine sees, it may be
- * looked at only if the kernel keeps it in memory (memfd).
+ * Whether it is safe to call stat() and open() for a file or directory that
+ * process `pid` sees: for a file of FUSE, these calls could wait for ever, see
+ * process_mounts.c. `place` is a descriptor of O_PATH for the file or
+ * directory. If `place` is on a mount that neither the process nor the first
+ * process of the machine sees, it is safe only for a file of memfd_create(),
+ * which the kernel keeps in memory.
  */
 bool process_mounts_allow(uint32_t pid, int place);
 

@@ -134,9 +134,10 @@ static bool label_names(struct labels_builder *b, const struct container *c)
 }
 
 /*
- * Add the labels of the container `id`: those from service discovery or, if
- * these do not name it, the names in the kubelet's link or, if there is no
- * link, the short ID.
+ * Add the labels of the container `id`: its ID, and those from service
+ * discovery. If service discovery has no name for the container itself, also
+ * add the names in the kubelet's link (container_log.h). If there is no link,
+ * the short ID becomes the label "container".
  */
 static void label_container(const struct process_groups *g,
 			    struct labels_builder *b, struct str id)
@@ -283,7 +284,7 @@ static void process_key(const struct process_groups *g,
 	enc_str(out, p->cmdline);
 }
 
-/* For table_find(). */
+/* Callback of table_find(): whether group number `number` has the key `key`. */
 static bool process_group_same(const void *ctx, uint32_t number,
 			       const void *key)
 {

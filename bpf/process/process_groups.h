@@ -20,10 +20,10 @@
 enum {
 	/*
 	 * Largest number of groups. If a process would need one more group, its
-	 * samples are lost. A group is made only when a process is sampled.
-	 * When a window has ended, groups that no process in the table has are
-	 * forgotten. So a user who wants to use up the groups needs a sample
-	 * for each of them.
+	 * samples are lost. Groups are made only for processes that are
+	 * sampled, and for their parents. When a window of samples has ended,
+	 * groups that no process in the table has are forgotten. So a user who
+	 * wants to use up the groups needs many thousands of samples.
 	 */
 	PROCESS_GROUPS_MAX = 32 << 10,
 };
@@ -39,7 +39,8 @@ struct process_facts {
 
 /* A group. */
 struct process_group {
-	uint64_t names;        /* hash of the names of its container; 0: none */
+	/* hash of the labels of its container, names_of(); 0: none */
+	uint64_t names;
 	struct labels *labels; /* NULL: its processes are dropped */
 	struct bytes key;      /* owned; made by process_key() */
 	char *cgroup;
@@ -81,10 +82,11 @@ void process_groups_init(struct process_groups *g, const char *node,
 void process_groups_fini(struct process_groups *g);
 
 /*
- * Return the number of the group of a process; it is added if it is new.
+ * Return the number of the group of a process; the group is added if it is new.
  * PROCESS_NO_GROUP: there are too many groups. `inherited` is the group that
- * the process had before, or that of its parent, or PROCESS_NO_GROUP. If the
- * cgroup of the process is not known, that of `inherited` is used, or "/".
+ * the process had before, or that of its parent (process_table_inherited()). If
+ * p->cgroup is empty, the cgroup of `inherited` is used, or "/" if `inherited`
+ * is PROCESS_NO_GROUP.
  */
 uint32_t process_groups_find(struct process_groups *g,
 			     const struct process_facts *p, uint32_t inherited);

@@ -9,9 +9,9 @@
  * (docs/decisions.md, 196). No function here sends a request to the file system
  * of a process.
  *
- * The list of mounts is read while a descriptor of the place (O_PATH) is open.
- * The kernel reuses the number of a mount that is gone, but an open descriptor
- * keeps its mount, and so the number.
+ * The list of mounts is read while `place`, a descriptor of O_PATH for the
+ * file, is open. The kernel reuses the number of a mount that is gone, but an
+ * open descriptor keeps its mount, and so the number of this mount.
  */
 #include "bpf/process/process_file.h"
 
@@ -49,11 +49,11 @@ static bool mounts_same_object(const struct stat *a, const struct stat *b)
 }
 
 /*
- * Whether the mounts that a process sees belong to the user namespace of
- * everprof. The answer may become false and then true again: the process can
- * leave its mount namespace while one of its threads stays there. When that
- * thread calls execve(), it takes over the PID of the process, and so the
- * process is in the first namespace again.
+ * Whether the mount namespace of a process belongs to the user namespace of
+ * everprof, so that only root can mount there. The answer may become false and
+ * then true again: the process can leave its mount namespace while one of its
+ * threads stays there. When that thread calls execve(), it takes over the PID
+ * of the process, and so the process is in the first namespace again.
  */
 static bool mounts_are_of_root(uint32_t pid)
 {
@@ -105,9 +105,9 @@ static bool mounts_parse_line(char *line, struct process_mount *out)
  * root. The list remains that of the mount namespace and the root of this
  * moment, even if the process changes to others before the list is read.
  * *of_root says whether this namespace belongs to the user namespace of
- * everprof. Because the process can change its namespace at any time, that is
- * checked before and after the opening. Returns -1 if the list cannot be
- * opened.
+ * everprof. Because the process can change its namespace at any time, the
+ * namespace is checked before and after the opening. Returns -1 if the list
+ * cannot be opened.
  */
 static int mounts_open(uint32_t pid, bool *of_root)
 {
@@ -125,8 +125,8 @@ static int mounts_open(uint32_t pid, bool *of_root)
 typedef bool mount_visitor(const struct process_mount *mount, void *ctx);
 
 /*
- * Call visit() for each mount of a process, until it returns true. False: it
- * never did, or the list cannot be read. *of_root as in mounts_open().
+ * Call visit() for each mount of a process, until a call returns true. False:
+ * no call did, or the list cannot be read. *of_root as in mounts_open().
  */
 static bool mounts_visit(uint32_t pid, mount_visitor *visit, void *ctx,
 			 bool *of_root)
@@ -190,10 +190,11 @@ static bool mount_is_numbered(const struct process_mount *mount, void *wanted)
 }
 
 /*
- * Whether a mount may be entered. `of_root` says whether the list that the
- * mount was found in belongs to the user namespace of everprof. If not, an
- * overlay may be entered only if the first process of the machine sees it: then
- * root has mounted it, as container engines do.
+ * Whether a mount may be entered. A mount of FUSE never may. `of_root` says
+ * whether the mount was found in the list of a mount namespace that belongs to
+ * the user namespace of everprof. If not, an overlay may be entered only if the
+ * first process of the machine sees the overlay: then root has mounted it, as
+ * container engines do.
  */
 static bool mounts_may_enter(struct process_mount *mount, bool of_root)
 {

@@ -58,7 +58,11 @@ static void process_read_exe(int dir, struct buf *out)
 		(struct str){ .ptr = target, .len = n > 0 ? (size_t)n : 0 });
 }
 
-/* Append the mappings of a process. A thread of the kernel has none. */
+/*
+ * Append the lines of the executable mappings of a process. If the file `maps`
+ * cannot be opened because of ESRCH, there are none, as for a thread of the
+ * kernel.
+ */
 static int process_read_maps(int dir, struct buf *out, struct err *err)
 {
 	int fd = openat(dir, "maps", O_RDONLY | O_CLOEXEC);
@@ -176,7 +180,10 @@ static bool process_open_decode(struct bytes b, struct process_open *out)
 	return !d.bad;
 }
 
-/* The operation PROCESS_OPEN: the descriptor is not used. */
+/*
+ * Perform the operation PROCESS_OPEN: open a file, and send its descriptor with
+ * the answer. The descriptor `unused` is only closed.
+ */
 static int process_reader_file(int unused, struct bytes argument,
 			       struct buf *out UNUSED, struct err *err)
 {

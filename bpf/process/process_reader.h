@@ -8,8 +8,9 @@
  * files. If one of the files is on a FUSE file system, the process holds the
  * lock for as long as the server of that file system likes, which may be any
  * user's program. A thread that waits for the lock can only be ended together
- * with its process. A helper process can be killed, or abandoned
- * (docs/decisions.md, 201). Reading /proc/PID/status takes no such lock.
+ * with its process. Therefore a helper process opens these files and follows
+ * these links: it can be killed, or abandoned (docs/decisions.md, 201). Reading
+ * /proc/PID/status takes no such lock.
  *
  * Ownership: the caller owns helpers, answers and descriptors.
  * Threads: one thread for each helper.
@@ -31,16 +32,17 @@ enum {
 };
 
 /*
- * Run as the process that reads. Standard input is the socket to the process
- * that asks. Returns the status for exit().
+ * Be the helper process: answer the calls that come over standard input, which
+ * is the socket to the process that asks. Returns the status for exit().
  */
 int process_reader_serve(void);
 
-/* The texts of a process. They borrow the answer. */
+/* The texts of a process, borrowed from the helper's answer. */
 struct process_text {
 	struct str name; /* of its first thread */
 	/*
-	 * path of its program; empty: a thread of the kernel, or it is ending
+	 * path of its program; empty: the process is a thread of the kernel or
+	 * is ending, or the path cannot be read
 	 */
 	struct str exe;
 	struct str cgroup;  /* the file /proc/PID/cgroup */
@@ -62,8 +64,8 @@ NODISCARD int process_reader_read(struct file_helper *reader, uint32_t pid,
 /*
  * As process_file_open() or, if `path` is NULL, process_file_open_program(),
  * but in the helper. If `pid` is 0, the process is the helper itself, so the
- * file is opened here and not in a container. Also returns -1 after
- * PROCESS_READER_TIMEOUT_MS.
+ * file is opened here and not in a container. Also returns -1 if the helper
+ * fails, or takes longer than PROCESS_READER_TIMEOUT_MS.
  */
 int process_reader_open(struct file_helper *reader, uint32_t pid,
 			const char *path, const struct process_user *u,

@@ -9,14 +9,17 @@
 
 enum {
 	/*
-	 * After read number n of the mappings, the next one is allowed after
-	 * this time, doubled n times, but at most PROCESS_SCANS_SHIFT times.
+	 * After read number n of a process, the next read is allowed after this
+	 * time, doubled n times, but at most PROCESS_SCANS_SHIFT times.
 	 */
 	PROCESS_SCAN_MS = 100,
 	PROCESS_SCANS_SHIFT = 8,
 	/* Mappings have their time in units of 2^27 ns, about 1/8 of a second. */
 	PROCESS_SINCE_SHIFT = 27,
-	/* At most this part of all mappings is freed at once for others. */
+	/*
+	 * At most about this part (an eighth) of the array of mappings is freed
+	 * at once by evictions.
+	 */
 	PROCESS_ROOM_PART = 8,
 };
 
@@ -29,7 +32,9 @@ static uint64_t process_hash(uint32_t pid)
 	return hash_number(pid);
 }
 
-/* For table_find(). */
+/*
+ * Callback of table_find(): whether process number `number` has the PID `key`.
+ */
 static bool process_same(const void *ctx, uint32_t number, const void *key)
 {
 	const struct process_table *t = ctx;
@@ -108,10 +113,12 @@ static void process_forget(struct process_table *t, uint32_t number)
 }
 
 /*
- * Whether a process is evicted when the hand of the clock (the replacement
- * algorithm) reaches it: if it was not sampled since the hand was there last,
- * or has more than PROCESS_FAIR_RANGES ranges. Processes that are marked or
- * being read stay. Resets p->sampled of the others.
+ * Whether to evict a process that t->hand, the hand of the clock (the
+ * replacement algorithm), has reached. A process is evicted if it was not
+ * sampled since the hand was there last, or has more than PROCESS_FAIR_RANGES
+ * ranges. Processes that are marked, or whose read was allowed less than
+ * PROCESS_ASKED_MS ago and has not ended, are not evicted. p->sampled of the
+ * others is reset.
  */
 static bool process_gives_way(struct process *p, uint64_t now)
 {
@@ -177,8 +184,8 @@ static struct process *process_add(struct process_table *t, uint32_t pid,
 }
 
 /*
- * Return a process that is alive. It is added if it is not known; NULL: there
- * is no room for it.
+ * Return the process `pid`, which is alive. It is added if it is not known, or
+ * if the known process with this PID has ended. NULL: there is no room for it.
  */
 static struct process *process_get(struct process_table *t, uint32_t pid,
 				   uint64_t now)
@@ -205,7 +212,10 @@ static void process_name(struct process *p, struct str name)
 	p->name[len] = 0;
 }
 
-/* Add a mapping to a process. */
+/*
+ * Add a mapping to a process. If the pool of ranges is full, evict other
+ * processes.
+ */
 static void process_map(struct process_table *t, struct process *p,
 			struct address_range range, uint64_t now)
 {
@@ -251,7 +261,10 @@ static bool path_is_file(struct str path)
 	return path.len > 1 && path.ptr[0] == '/' && path.ptr[1] != '/';
 }
 
-/* The number of a file that a process has mapped, or FILE_NONE. */
+/*
+ * Return the number of a file that process `p` has mapped, or FILE_NONE. The
+ * file is added if it is new.
+ */
 static uint32_t process_file(struct process_table *t, struct process *p,
 			     struct str path,
 			     const struct file_identity *identity)
@@ -292,7 +305,8 @@ static void process_report_map(struct process_table *t,
 }
 
 /*
- * Take a process out of its group. If `old` is a group, it becomes `old_group`.
+ * Take a process out of its group. p->old_group becomes `old`, unless `old` is
+ * PROCESS_NO_GROUP.
  */
 static void process_leave_group(struct process *p, uint32_t old)
 {
@@ -302,8 +316,9 @@ static void process_leave_group(struct process *p, uint32_t old)
 }
 
 /*
- * A fork was reported: let the child have what its parent has, also in the
- * kernel.
+ * A fork was reported: give the child the user (as a guess), name, program,
+ * mark, group (as `old_group`) and mappings of its parent. If the publication
+ * of the parent is up to date, publish the child with it at once.
  */
 static void process_report_fork(struct process_table *t,
 				const struct side_band_record *r, uint64_t now)
@@ -372,7 +387,7 @@ void process_table_sampled(struct process_table *t, uint32_t pid)
 	p->sampled = true;
 	/*
 	 * Its mappings may have found no room before. There may be room now, or
-	 * other processes give way.
+	 * other processes are evicted for it.
 	 */
 	if (p->changed)
 		process_needs_work(t, p);
@@ -542,16 +557,17 @@ void process_table_scan(struct process_table *t, uint32_t pid,
 	struct process *p;
 
 	/*
-	 * The text is about the end of this process, which has a directory in
-	 * /proc, but no mappings, until its parent waits for it. A new process
-	 * with the same PID would have been reported.
+	 * `text` is about the process that has ended: such a process has a
+	 * directory in /proc, but no mappings, until its parent waits for it. A
+	 * new process with the same PID would have been reported.
 	 */
 	if (known && known->ended)
 		return;
 	p = process_get(t, pid, now);
 	/*
-	 * If p->began_ns is not before `read_ns`, the text is about the program
-	 * that ran before. What the process has mapped since was reported.
+	 * If p->began_ns is not before `read_ns`, `text` is about the program
+	 * that ran before. What the process has mapped since p->began_ns was
+	 * reported.
 	 */
 	if (!p || p->began_ns >= read_ns)
 		return;
@@ -569,7 +585,10 @@ void process_table_scan(struct process_table *t, uint32_t pid,
 	address_space_clear(&t->pool, &before);
 }
 
-/* Remove a process that has ended from the kernel, later from the table. */
+/*
+ * Visit a process that has ended: after PROCESS_LINGER_MS, remove its mappings
+ * from the kernel, and after PROCESS_KEPT_MS, the process from the table.
+ */
 static void process_retire(struct process_table *t, uint32_t number,
 			   uint64_t now)
 {
@@ -583,9 +602,9 @@ static void process_retire(struct process_table *t, uint32_t number,
 }
 
 /*
- * Evict processes for those that are sampled, but found no room for their
- * mappings. `mappings` is the number of the mappings that found none. The room
- * of evicted processes becomes free after EXTENTS_DELAY_MS.
+ * Evict processes, because sampled processes found no room for their mappings.
+ * `mappings` is the number of mappings that found no room. The room of evicted
+ * processes becomes free after EXTENTS_DELAY_MS.
  */
 static void process_table_make_room(struct process_table *t, size_t mappings,
 				    uint64_t now)
@@ -610,7 +629,10 @@ static void process_table_retire(struct process_table *t, uint64_t now)
 		uint32_t number = t->ended.v[i];
 		const struct process *p = &t->processes.v[number];
 
-		/* The element may be that of another process by now. */
+		/*
+		 * The process may have been forgotten since, and its number
+		 * given to another process.
+		 */
 		if (p->live && p->ended)
 			process_retire(t, number, now);
 		if (p->live && p->ended)
@@ -627,9 +649,10 @@ void process_table_publish(struct process_table *t, uint64_t now)
 		struct process *p = &t->processes.v[t->work.v[i]];
 
 		/*
-		 * The process was forgotten since it was listed. If another one
-		 * has its number by now and was listed, too, the list has that
-		 * number twice.
+		 * The process that was listed with this number was forgotten
+		 * since. Another process may have the number by now. If that
+		 * process was listed, too, the number is in the list twice, but
+		 * the process is published only once.
 		 */
 		if (!p->listed)
 			continue;
@@ -673,7 +696,7 @@ void process_table_sweep(struct process_table *t, const uint32_t *files,
 
 		if (!p->live)
 			continue;
-		/* There may be room now. */
+		/* There may be room for its mappings now. */
 		if (p->changed)
 			process_needs_work(t, p);
 		for (size_t k = 0; k < address_space_count(&p->space); k++)

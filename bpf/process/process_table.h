@@ -36,8 +36,8 @@ enum {
 	/* How often processes that have ended are visited. */
 	PROCESS_RETIRE_MS = 100,
 	/*
-	 * For how long a process that is being read does not give way to
-	 * others. Its samples wait for so long.
+	 * For how long a process that is being read (`asked`) is not evicted.
+	 * This is also how long its samples wait at most.
 	 */
 	PROCESS_ASKED_MS = 1000,
 	/*
@@ -45,7 +45,10 @@ enum {
 	 * sampled.
 	 */
 	PROCESS_FAIR_RANGES = 256,
-	/* How many processes are looked at to find one that gives way. */
+	/*
+	 * How many processes process_evict() looks at to find one that it may
+	 * evict.
+	 */
 	PROCESS_EVICTION_STEPS = 1024,
 	PROCESS_NAME_MAX = 16,
 };
@@ -64,7 +67,8 @@ enum {
  */
 struct publication {
 	struct extent extent;
-	uint32_t users; /* processes that share it since a fork */
+	/* number of processes that share it; after a fork, several */
+	uint32_t users;
 };
 
 /* A process. */
@@ -77,21 +81,25 @@ struct process {
 	uint32_t publication; /* index in `publications`, or PUBLICATION_NONE */
 	uint32_t program;     /* file that it runs, or FILE_NONE */
 	/*
-	 * The number of its group, which the caller has set, or
-	 * PROCESS_NO_GROUP: none was set since the process began to run its
-	 * program, or since process_table_regroup(). `old_group` is the group
-	 * before that or, after a fork, that of the parent; PROCESS_NO_GROUP:
+	 * `group` is the number of its group (process_groups.h), which
+	 * process_table_set_group() stores. PROCESS_NO_GROUP: the group was not
+	 * set since the process was made or began to run its program, or since
+	 * process_table_regroup(). `old_group` is the group that the process
+	 * had before or, after a fork, that of its parent; PROCESS_NO_GROUP:
 	 * there was none.
 	 */
 	uint32_t group;
 	uint32_t old_group;
 	bool marked; /* see process_table_mark() */
 	/*
-	 * number of reads that process_table_may_scan() allowed, up to a limit
+	 * number of reads that process_table_may_scan() allowed since the
+	 * process began to run its program, up to PROCESS_SCANS_SHIFT
 	 */
 	uint32_t scans;
-	uint64_t scan_after; /* when they may be read again */
-	bool asked;          /* it is being read, process_table_may_scan() */
+	/* when process_table_may_scan() may allow the next read */
+	uint64_t scan_after;
+	/* it is being read, see process_table_may_scan() */
+	bool asked;
 	uint64_t asked_at;
 	/*
 	 * When the process began, or began to run its program, as the kernel
@@ -99,12 +107,16 @@ struct process {
 	 */
 	uint64_t began_ns;
 	bool live;    /* not a gap in the array of processes */
-	bool changed; /* since it was published */
-	/* its publication was corrected, since it changed last */
+	bool changed; /* it has changed since it was published */
+	/*
+	 * process_publish_less() has corrected its publication since it changed
+	 * last
+	 */
 	bool corrected;
-	bool listed;  /* in the list of processes that need work */
+	bool listed;  /* its number is in `work` of the table */
 	bool sampled; /* sampled since process_evict() visited it last */
-	bool ignored; /* not sampled, until it runs another program */
+	/* the kernel takes no samples of it, process_table_ignore() */
+	bool ignored;
 	bool ended;
 	uint64_t ended_at;
 };
@@ -129,20 +141,24 @@ struct process_table {
 	struct address_pool pool; /* the ranges of the processes */
 	VEC(struct process) processes;
 	VEC(uint32_t) gaps;
-	VEC(uint32_t) work;    /* for process_table_publish() */
-	VEC(uint32_t) ended;   /* processes that have ended, in this order */
+	VEC(uint32_t) work; /* for process_table_publish() */
+	/* processes that have ended, in the order of their ends */
+	VEC(uint32_t) ended;
 	uint64_t retire_after; /* when `ended` is visited again */
 	VEC(struct publication) publications;
 	VEC(uint32_t) publication_gaps;
 	struct table by_pid;
 	uint32_t hand;    /* where process_evict() goes on */
-	uint64_t evicted; /* processes that gave way to others */
-	uint64_t refused; /* processes for which there was no room */
-	/* attempts to store or publish mappings that found no room */
+	uint64_t evicted; /* number of processes that were evicted */
+	uint64_t refused; /* number of processes for which there was no room */
+	/* number of attempts to store or publish mappings that found no room */
 	uint64_t crowded_out;
 };
 
-/* Begin with an array of `count` mappings, which must outlive the table. */
+/*
+ * Begin with no processes. `mappings` is the array of `count` mappings that the
+ * kernel reads. It and `files` must outlive the table.
+ */
 void process_table_init(struct process_table *t, struct file_table *files,
 			struct sampler_mapping *mappings, uint32_t count,
 			const struct process_publisher *publisher);
@@ -151,8 +167,9 @@ void process_table_init(struct process_table *t, struct file_table *files,
 void process_table_fini(struct process_table *t);
 
 /*
- * Note that a sample of a process was taken, so that others give way to it.
- * Mappings that found no room before are published again.
+ * Note that a sample of a process was taken, so that others are evicted first.
+ * If its mappings found no room before, the next process_table_publish() tries
+ * to publish them again.
  */
 void process_table_sampled(struct process_table *t, uint32_t pid);
 
@@ -162,10 +179,11 @@ void process_table_report(struct process_table *t,
 
 /*
  * Set the name of a process, and replace its mappings by those of `text`
- * (bpf/process/process_reader.h), which was read at the time `read_ns`.
- * Mappings that were reported after that time stay, because `text` may not have
- * them. If the process has ended, or has run another program since, nothing
- * changes. Mapped files are identified by device and inode.
+ * (bpf/process/process_reader.h), which was read at the time `read_ns`. A
+ * process that is not known is added. Mappings that were reported after
+ * `read_ns` stay, because `text` may not have them. If the process has ended,
+ * or has begun to run another program after `read_ns`, nothing changes. Mapped
+ * files are identified by device and inode.
  */
 void process_table_scan(struct process_table *t, uint32_t pid,
 			const struct process_text *text, uint64_t read_ns,
@@ -178,9 +196,9 @@ void process_table_scan(struct process_table *t, uint32_t pid,
 uint32_t process_table_uid(struct process_table *t, uint32_t pid);
 
 /*
- * Return the group whose cgroup stands for that of a process about which
- * nothing could be read: p->old_group or, if there is none, the group that the
- * parent has by now. PROCESS_NO_GROUP: neither is known.
+ * Return the group whose cgroup is used for `p` if the cgroup of `p` itself
+ * cannot be read: p->old_group or, if there is none, the group that the parent
+ * has by now. PROCESS_NO_GROUP: neither is known.
  */
 uint32_t process_table_inherited(const struct process_table *t,
 				 const struct process *p);
@@ -190,8 +208,8 @@ void process_table_set_group(struct process_table *t, uint32_t pid,
 			     uint32_t group);
 
 /*
- * Let the kernel take no samples of a process, until it runs another program.
- * Its children are sampled.
+ * Let the kernel take no samples of a process, until it runs another program,
+ * or until process_table_regroup() is called for it. Its children are sampled.
  */
 void process_table_ignore(struct process_table *t, uint32_t pid);
 
@@ -208,12 +226,14 @@ void process_table_regroup(struct process_table *t, struct process *p);
 void process_table_mark(struct process_table *t, uint32_t pid, uint64_t now);
 
 /*
- * Whether a process may be read, because a sample was taken outside of its
- * mappings, or its group is not known. The first read is allowed at once. The
- * time until each further one doubles, up to some 25 seconds: some code is
- * never in a reported mapping, so each of its samples asks for a read again. If
- * the process may be read, this is counted, and the process is noted as being
- * read, until process_table_answer(). A process that is not known is added.
+ * Whether the facts about a process may be read now. The caller wants to read
+ * them because a sample was taken outside of the known mappings, or because a
+ * group is not known. The first read is allowed at once. The time until each
+ * further read doubles, up to some 25 seconds: some code is never in a reported
+ * mapping, so each of its samples asks for a read again. If a read is allowed,
+ * it is counted, and the process is noted as being read, until
+ * process_table_answer(). A process that is not known is added. False is also
+ * returned if the process has ended, or if there is no room for it.
  */
 bool process_table_may_scan(struct process_table *t, uint32_t pid,
 			    uint64_t now);
@@ -228,8 +248,11 @@ const struct process *process_table_answer(struct process_table *t,
 					   uint32_t pid, uint64_t read_ns);
 
 /*
- * Publish all processes that have changed, and forget those that ended some
- * time ago.
+ * Publish the processes that have changed since the last call, and those that
+ * process_table_sampled() and process_table_sweep() have queued again, because
+ * they found no room before. Forget the processes that ended PROCESS_KEPT_MS
+ * ago. If mappings of sampled processes find no room, evict processes, so that
+ * there is room later.
  */
 void process_table_publish(struct process_table *t, uint64_t now);
 
@@ -239,7 +262,12 @@ void process_table_publish(struct process_table *t, uint64_t now);
  */
 void process_table_file_changed(struct process_table *t, uint32_t file);
 
-/* Forget files that no process has and whose numbers are not in `files`. */
+/*
+ * Close the files that no process maps or runs, and whose numbers are not in
+ * `files`. As file_table_count_end() says, some of them are forgotten at once,
+ * others later. Processes that have changed, but found no room when they were
+ * to be published, are queued for process_table_publish() again.
+ */
 void process_table_sweep(struct process_table *t, const uint32_t *files,
 			 size_t count, uint64_t now);
 
@@ -251,10 +279,10 @@ const struct process *process_table_find(const struct process_table *t,
 #define PUBLICATION_NONE UINT32_MAX
 
 /*
- * Publish what a process has mapped. False: there is no room, which is counted.
- * The publication that the process has then stays, except that mappings whose
- * unwind table was evicted or replaced have no table any more. The process
- * still counts as changed.
+ * Publish the mappings of a process. False: there is no room; t->crowded_out is
+ * increased, and the process still counts as changed. If the process has an
+ * older publication, it stays, but its mappings whose unwind table was evicted
+ * or replaced have no table any more.
  */
 NODISCARD bool process_publish(struct process_table *t, struct process *p,
 			       uint64_t now);

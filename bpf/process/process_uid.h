@@ -34,19 +34,26 @@ static inline struct process_uid process_uid_init(void)
 	return (struct process_uid){ .uid = PROCESS_UID_GONE };
 }
 
-/* The user of a process that was forked, or that runs another program now. */
+/*
+ * Return a guess for a process that was forked, or that runs another program
+ * now: `before` is the user of its parent, or of its previous program.
+ */
 static inline struct process_uid process_uid_guess(struct process_uid before)
 {
 	return (struct process_uid){ .uid = before.uid };
 }
 
 /*
- * Return the user of process `pid`, which the first call reads from /proc, or
- * the guess, if the process has ended.
+ * Return the user of process `pid`, which the first call reads from /proc. If
+ * the process has ended by then, the guess is returned.
  */
 uint32_t process_uid_find(struct process_uid *u, uint32_t pid);
 
-/* The same, but read the user from /proc again, even if it is known. */
+/*
+ * As process_uid_find(), but read the user from /proc even if it is known
+ * already. If the process has ended, the user that was known or guessed before
+ * is returned.
+ */
 uint32_t process_uid_ask(struct process_uid *u, uint32_t pid);
 
 #endif

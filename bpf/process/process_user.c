@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 /*
- * Read the beginning of the status of a process into `text`. *whole says
- * whether this is the whole status. If not, `text` ends behind its last blank,
- * tab or newline, so that no number is cut. False: the process has ended.
+ * Read the beginning of /proc/PID/status into `text`. *whole says whether this
+ * is the whole status. If not, `text` ends behind its last blank, tab or
+ * newline, so that no number is cut. False: the process has ended.
  */
 static bool process_status_read(uint32_t pid,
 				char text[PROCESS_USER_STATUS_MAX], bool *whole)
@@ -56,8 +56,9 @@ static void process_user_numbers(const char *status, const char *key,
 }
 
 /*
- * Take the last of the four numbers of a line: real, effective, saved, and that
- * for files. False: there are not four.
+ * Store in *out the last of the four numbers that follow `key` in a line of the
+ * status: the real, effective, saved and file system ID. False: there are not
+ * four numbers.
  */
 static bool process_user_last(const char *status, const char *key,
 			      uint32_t *out)

@@ -17,8 +17,8 @@
 
 enum {
 	/*
-	 * How many bytes of the status of a process are read. There is room for
-	 * some hundred groups. Groups that are cut off give no rights. As a
+	 * How many bytes of /proc/PID/status are read. There is room for
+	 * several hundred groups. Groups that are cut off give no rights. As a
 	 * group may also have fewer rights to a file than other users,
 	 * `is_whole` says whether all groups are known.
 	 */
@@ -46,7 +46,10 @@ struct process_user {
 /* Begin with nobody, who has no rights but those of all users. */
 void process_user_init(struct process_user *u);
 
-/* Read the user of a process, or nobody, if the process has ended. */
+/*
+ * Read the user of process `pid` from /proc. If the process has ended, `u`
+ * becomes nobody.
+ */
 void process_user_read(struct process_user *u, uint32_t pid);
 
 /* Whether two users have the same rights. */

@@ -29,9 +29,9 @@ static int room_part_compare(const void *a, const void *b)
 }
 
 /*
- * Find the first neighbours that leave a free piece of `count` entries when
- * they go. Only parts with `may_go` that were not used after the time `until`
- * may go.
+ * Find the first neighbours that leave a free piece of at least `count` entries
+ * when they go: the parts [*first, *end). Only parts with `may_go` that were
+ * not used after the time `until` may go. False: there are no such neighbours.
  */
 static bool table_room_find_until(const struct table_room *r, uint32_t count,
 				  uint64_t until, size_t *first, size_t *end)

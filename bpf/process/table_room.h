@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Table room: decides which unwind tables give way to a new one. A table needs
- * one piece of an array. The oldest tables may lie far apart, so that many of
- * them would have to go until one piece is large enough. Therefore, tables that
- * are neighbours go together.
+ * Table room: decides which unwind tables are evicted for a new one. A table
+ * needs one contiguous piece of an array. The tables that were used longest ago
+ * may lie far apart, so that many of them would have to go until one free piece
+ * is large enough. Therefore, tables that are neighbours are evicted together.
  *
  * Ownership: the caller owns struct table_room.
  * Threads: one thread at a time.

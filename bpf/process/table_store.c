@@ -6,10 +6,10 @@
 
 enum {
 	/*
-	 * Sampled tables are evicted to join free pieces into one only if,
-	 * beside the new table, this part (an eighth) of the array stays free.
-	 * Otherwise, the evicted tables might find no other place when their
-	 * files are read again.
+	 * Sampled tables are evicted to join free pieces into one only if the
+	 * free and idle entries suffice for the new table and this part (an
+	 * eighth) of the array. Otherwise, the evicted tables might find no
+	 * other place when their files are read again.
 	 */
 	ROOM_FOR_PIECES = 8,
 };
@@ -19,7 +19,10 @@ static uint64_t table_key_hash(const struct table_key *key)
 	return hash_key((struct bytes){ .ptr = key->bytes, .len = key->len });
 }
 
-/* For table_find(). */
+/*
+ * Callback of table_find(): whether table number `number` has the struct
+ * table_key `key`.
+ */
 static bool table_key_same(const void *ctx, uint32_t number, const void *key)
 {
 	const struct table_store *s = ctx;
@@ -74,9 +77,10 @@ static void table_store_evict(struct table_store *s, uint32_t number,
 }
 
 /*
- * Take the entries of a table that has users. The kernel may read them until
- * the processes that have the file are published again. `withdrawn` lists the
- * table for that purpose.
+ * Take its entries away from a table that has users; the table is then crowded
+ * out. The kernel may read the entries until the processes that have the file
+ * are published again. To have them published, the table is added to
+ * `withdrawn`.
  */
 static void table_store_withdraw(struct table_store *s, uint32_t number,
 				 uint64_t now)
@@ -104,10 +108,10 @@ static uint64_t table_store_share(const struct table_store *s, uint32_t owner)
 }
 
 /*
- * Find the owner other than root whose tables have more than half of the room.
- * Returns by how many entries they exceed half of it; 0: there is no such
- * owner. Only the winner of a vote (the algorithm of Boyer and Moore) can be
- * this owner.
+ * Find the owner other than root whose tables have more than half of the array,
+ * and store it in *winner. Returns by how many entries these tables exceed half
+ * of the array; 0: there is no such owner. Only the winner of a majority vote
+ * (the algorithm of Boyer and Moore) can be this owner.
  */
 static uint32_t table_store_surplus(const struct table_store *s,
 				    uint32_t *winner)
@@ -154,8 +158,9 @@ static void table_store_list(const struct table_store *s,
 }
 
 /*
- * Permit idle tables to go: those that no process has and, if `users` is true,
- * also those that processes have, but that were in no sample for TABLE_IDLE_MS.
+ * Set `may_go` of the parts that idle tables have. A table that no process has
+ * is idle if it was not used for EXTENTS_DELAY_MS. If `users` is true, a table
+ * that processes have is idle, too, if it was not used for TABLE_IDLE_MS.
  */
 static void table_store_offer_idle(const struct table_store *s,
 				   struct table_room *room, bool users,
@@ -171,7 +176,10 @@ static void table_store_offer_idle(const struct table_store *s,
 	}
 }
 
-/* Permit all tables of `owner` to go, too. NULL: those of all owners. */
+/*
+ * Set `may_go` of the parts that the tables of *owner have, too; if `owner` is
+ * NULL, of all parts.
+ */
 static void table_store_offer(const struct table_store *s,
 			      struct table_room *room, const uint32_t *owner)
 {
@@ -183,8 +191,8 @@ static void table_store_offer(const struct table_store *s,
 }
 
 /*
- * Evict neighbours that leave a piece of `count` entries. False: too few tables
- * may go.
+ * Evict neighbours with `may_go` that leave a piece of `count` entries. False:
+ * too few tables may go.
  */
 static bool table_store_clear(struct table_store *s, struct table_room *room,
 			      uint32_t count, uint64_t now)
@@ -228,15 +236,16 @@ static bool table_store_make_room(struct table_store *s, uint32_t count,
 }
 
 /*
- * Evict tables that processes have, so that later, when the kernel does not
- * read their entries any more, there is a piece of `count` entries for a table
- * of `owner`. Idle tables go first. If they leave no piece that is large
- * enough, although the free and idle entries suffice for the new table and a
- * reserve of 1/ROOM_FOR_PIECES of the array, any tables may go. Their files are
- * read again later, and thanks to the reserve, their entries mostly fit into
- * the remaining pieces. If the free and idle entries do not suffice, but do
- * together with what another owner, who is not root, has above half of the
- * array, tables of this owner may go.
+ * Evict tables, even if processes have them, so that later, when the kernel
+ * does not read their entries any more, there is a piece of `count` entries for
+ * a table of `owner`. If idle tables can leave such a piece, only they are
+ * evicted. If they cannot, although the free and idle entries suffice for the
+ * new table and a reserve of 1/ROOM_FOR_PIECES of the array, any tables may go.
+ * Their files are read again later, and thanks to the reserve, their entries
+ * mostly fit into the remaining pieces. Otherwise, if another owner, who is not
+ * root, has more than half of the array, and the free and idle entries and the
+ * surplus of this other owner together suffice for the new table, tables of the
+ * other owner may go.
  */
 static void table_store_make_room_later(struct table_store *s, uint32_t count,
 					uint32_t owner, uint64_t now)

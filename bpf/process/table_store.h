@@ -5,10 +5,10 @@
  * Tables remain until their room is needed. Then tables that no process has are
  * evicted first, and after them tables that were in no sample for some time,
  * even if a process has the file. If that is not enough, see table_store_add().
- * Neighbours are evicted together; those that were in no sample for the longest
- * time go first. A table that found no room, or was evicted while a process had
- * its file, is "crowded out": the file table reads the file again when it is
- * sampled.
+ * Neighbours are evicted together (table_room.h); those that were used longest
+ * ago go first. A table that found no room, or was evicted while a process had
+ * its file, is "crowded out": the file table reads the file again when the file
+ * is sampled.
  *
  * Ownership: the store owns its tables; the entries are the sampler's.
  * Threads: one thread at a time.
@@ -46,10 +46,14 @@ struct stored_table {
 	struct table_key key;
 	/* user_ranges_share() of the user to whom the file belongs */
 	uint32_t owner;
-	struct extent entries; /* none: the file has no rows, or no room */
-	uint32_t pages;        /* as in struct unwind_pack; 0: no entries */
-	uint32_t users;        /* number of references */
-	/* When it was added, was in a sample last, or lost a reference last. */
+	/* empty: the file has no rows, or the table is crowded out */
+	struct extent entries;
+	uint32_t pages; /* as in struct unwind_pack; 0: no entries */
+	uint32_t users; /* number of references */
+	/*
+	 * The latest of these: it was added, it was in a sample, it lost a
+	 * reference.
+	 */
 	uint64_t used_at;
 	bool live; /* not a gap in the array of tables */
 	/*
@@ -91,18 +95,19 @@ void table_store_fini(struct table_store *s);
 uint32_t table_store_find(struct table_store *s, const struct table_key *key);
 
 /*
- * Add a table that the store does not have, and take a reference to it. To make
- * room for its entries, tables that no process has are evicted. If these are
- * too few, tables that were in no sample for TABLE_IDLE_MS are evicted, too. If
- * there is enough free room, but in too many pieces, sampled tables between the
- * pieces are evicted as well, and find room elsewhere when their files are read
- * again. Otherwise, if another owner, who is not root, has more than half of
- * the room, tables of this owner are evicted, if the owner can still have about
- * half of the room afterwards. The entries of an evicted table that a process
- * has, or had a moment ago, become free only after EXTENTS_DELAY_MS, when the
- * kernel does not read them any more. As long as there is no room, the new
- * table is crowded out: it has no entries, and frame pointers are used. Returns
- * the number of the table.
+ * Add a table that table_store_find() does not find, take a reference to it,
+ * and return its number. If there is no room for its entries, tables that no
+ * process has, and that were not used for EXTENTS_DELAY_MS, are evicted: their
+ * entries can be used at once. If these tables are too few, the new table is
+ * crowded out: it has no entries, and frame pointers are used until the file is
+ * read again and there is room. For that time, other tables are evicted, whose
+ * entries become free only after EXTENTS_DELAY_MS, when the kernel does not
+ * read them any more. At first, these are tables that were in no sample for
+ * TABLE_IDLE_MS. If these would leave enough free entries, but in too many
+ * pieces, sampled tables between the pieces are evicted as well, and find room
+ * elsewhere when their files are read again. Otherwise, if another owner, who
+ * is not root, has more than half of the room, tables of this owner are
+ * evicted, if the owner can still have about half of the room afterwards.
  */
 uint32_t table_store_add(struct table_store *s, const struct table_key *key,
 			 uint32_t owner, const struct unwind_pack *pack,
@@ -119,7 +124,10 @@ bool table_store_sampled(struct table_store *s, uint32_t number, uint64_t now);
 const struct stored_table *table_store_at(const struct table_store *s,
 					  uint32_t number);
 
-/* Drop a reference. */
+/*
+ * Drop a reference. A table that is crowded out is removed with its last
+ * reference; others stay in the store.
+ */
 void table_store_drop(struct table_store *s, uint32_t number, uint64_t now);
 
 #endif

@@ -6,7 +6,8 @@
 
 /*
  * Parse a line, "name:first:count". False: the line is malformed, or its range
- * is empty, contains the user ID 0, or ends behind the largest ID.
+ * is empty, contains the user ID 0, or contains numbers greater than UINT32_MAX
+ * - 1, the largest user ID.
  */
 static bool user_range_parse(struct str line, struct user_range *out)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * User ranges: which user IDs belong to one user. A user may have 65 536
- * further IDs for user namespaces. Shares of time and room are given to users,
- * so all IDs of such a range count as one user. The ID of the user who has the
- * range counts separately.
+ * User ranges: which user IDs belong to one user. A user may have a range of
+ * further IDs, often 65 536, for user namespaces. Shares of time and room are
+ * given to users, so all IDs of such a range count as one user. The user's own
+ * ID counts separately.
  *
  * Ownership: the ranges own their list.
  * Threads: any, after they were read.
@@ -15,13 +15,16 @@
 #include "base/vec.h"
 
 enum {
-	/* Largest size of the file in bytes; a longer one counts as none. */
+	/*
+	 * Largest size in bytes of the file that user_ranges_read() reads; a
+	 * larger file counts as empty.
+	 */
 	USER_RANGES_FILE_MAX = 256 << 10,
 };
 
 /* Consecutive user IDs. */
 struct user_range {
-	uint32_t first; /* stands for all of them */
+	uint32_t first; /* stands for all IDs of the range */
 	uint32_t count;
 };
 
@@ -32,8 +35,9 @@ struct user_ranges {
 
 /*
  * Read the ranges of the file `path`, which has the format of /etc/subuid.
- * Lines that are malformed, or whose range contains the user ID 0, are left
- * out. If the file cannot be read, there are no ranges.
+ * Lines that are malformed, or whose range is empty, contains the user ID 0, or
+ * contains numbers greater than the largest user ID, are left out. If the file
+ * cannot be read, there are no ranges.
  */
 void user_ranges_read(struct user_ranges *r, const char *path);
 

@@ -49,8 +49,8 @@ struct cfa_run {
 };
 
 /*
- * Return where the rule of a register is kept; `other` for registers whose
- * rules are not kept.
+ * Return where `rules` has the rule of the register `reg`, or `other` if the
+ * rules of this register are not kept.
  */
 static struct register_rule *cfa_run_rule(const struct cfa_run *r,
 					  struct cfa_rules *rules, uint64_t reg,
@@ -72,7 +72,10 @@ static void cfa_run_set(struct cfa_run *r, uint64_t reg, enum rule_kind kind,
 		(struct register_rule){ .kind = kind, .offset = offset };
 }
 
-/* Set a register to be at CFA + factored * data_align. */
+/*
+ * Set the rule of the register `reg`: it is saved at CFA + factored *
+ * data_align.
+ */
 static void cfa_run_offset(struct cfa_run *r, uint64_t reg, int64_t factored)
 {
 	int64_t offset;
@@ -103,7 +106,7 @@ static void cfa_run_expression(struct cfa_run *r)
 	};
 }
 
-/* Set the CFA to a register plus an offset. */
+/* Set the rule of the CFA: it is the register `reg` plus `offset`. */
 static void cfa_run_define(struct cfa_run *r, uint64_t reg, int64_t offset)
 {
 	r->rules.by_expression = false;
@@ -158,7 +161,7 @@ static void cfa_run_recall(struct cfa_run *r)
 		r->rules = r->remembered[--r->depth];
 }
 
-/* Execute an instruction about the CFA; false: it is another one. */
+/* Execute the instruction `op`, if it is about the CFA; false: it is not. */
 static bool cfa_run_cfa(struct cfa_run *r, uint8_t op)
 {
 	struct dec *d = &r->d;
@@ -191,7 +194,7 @@ static bool cfa_run_cfa(struct cfa_run *r, uint8_t op)
 	}
 }
 
-/* Execute an instruction about a register; false: it is another one. */
+/* Execute the instruction `op`, if it is about a register; false: it is not. */
 static bool cfa_run_register(struct cfa_run *r, uint8_t op)
 {
 	struct dec *d = &r->d;

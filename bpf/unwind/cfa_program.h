@@ -3,10 +3,12 @@
  * Call frame instructions (DWARF 5, section 6.4.2): a program that gives the
  * rules (see cfa_rules.h) for every address of a function.
  *
- * Ownership: a program borrows the expressions of its rules from the section.
+ * Ownership: a program borrows the expressions of its rules from the section
+ * .eh_frame or .debug_frame.
  * Threads: one thread per program.
  * Errors: cfa_program_init() and cfa_program_run() return false if an
- * instruction is malformed or is not known.
+ * instruction is malformed or is not known, or if more than CFA_REMEMBER_MAX
+ * states are remembered.
  */
 #ifndef BPF_UNWIND_CFA_PROGRAM_H
 #define BPF_UNWIND_CFA_PROGRAM_H
@@ -46,8 +48,8 @@ NODISCARD bool cfa_program_init(struct cfa_program *p,
 
 /*
  * Run `instructions`, which are those of the function from `start` to `end`.
- * `visit` is called for each range of addresses; after an error, it has been
- * called for the ranges before the error.
+ * `visit` is called for each range of addresses that have the same rules; after
+ * an error, it has been called for the ranges before the error.
  */
 NODISCARD bool cfa_program_run(const struct cfa_program *p,
 			       struct bytes instructions, uint64_t start,

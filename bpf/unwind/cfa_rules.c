@@ -45,9 +45,9 @@ static struct unwind_row cfa_row_register(uint64_t reg, int64_t offset)
 
 /*
  * Whether an expression is the one that linkers write for the procedure linkage
- * table: rsp + 8 + (((rip & 15) >= K) << 3). Each entry of that table has 16
- * bytes, and has pushed one word when it reaches its address K. Stores K in
- * *threshold.
+ * table: rsp + 8 + (((rip & 15) >= K) << 3). Each entry of that table is 16
+ * bytes of code, which has pushed one word before it reaches byte K of the
+ * entry. Stores K in *threshold.
  */
 static bool cfa_expression_plt(struct dec d, int64_t *threshold)
 {
@@ -125,7 +125,10 @@ static void cfa_row_add_fp(struct unwind_row *row,
 	row->kind |= (uint8_t)(fp << UNWIND_FP_SHIFT);
 }
 
-/* Whether the CFA is the rsp of the ucontext_t of a signal. */
+/*
+ * Whether the rules are those of a function that returns from a signal handler,
+ * and their CFA is the rsp that the ucontext_t of the signal has.
+ */
 static bool cfa_rules_signal(const struct cfa_rules *rules)
 {
 	struct unwind_row row;

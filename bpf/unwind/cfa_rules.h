@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rules that call frame information has for one address of a function, by
- * which the caller is found, and their translation into a row of an unwind
- * table.
+ * The rules that call frame information has for one address of a function, and
+ * the translation of these rules into a row of an unwind table. By the rules,
+ * the caller of the function is found.
  *
- * Ownership: rules borrow the section that their expressions are in.
+ * Ownership: rules borrow their expressions from the section .eh_frame or
+ * .debug_frame.
  * Threads: plain values.
  */
 #ifndef BPF_UNWIND_CFA_RULES_H
@@ -44,7 +45,10 @@ struct register_rule {
 
 /* All rules that matter for rows. */
 struct cfa_rules {
-	/* the CFA is `expression`; otherwise cfa_register + cfa_offset */
+	/*
+	 * the CFA is what `expression` computes; otherwise, it is the register
+	 * cfa_register plus cfa_offset
+	 */
 	bool by_expression;
 	bool signal; /* a function that returns from a signal handler */
 	uint64_t cfa_register;

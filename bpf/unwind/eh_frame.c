@@ -54,9 +54,9 @@ static void eh_entry_identify(const struct eh_reader *r, struct eh_entry *e,
 }
 
 /*
- * Read the next entry at d and move d past it. Returns false at the end of the
- * section, at an entry with the length 0, which is an end, too, and at an entry
- * whose length is damaged.
+ * Read the entry at *d into *e, and move *d past the entry. Returns false at
+ * the end of the section, at an entry with the length 0, which is an end, too,
+ * and at an entry whose length is damaged.
  */
 static bool eh_entry_read(const struct eh_reader *r, struct dec *d,
 			  struct eh_entry *e)
@@ -171,8 +171,8 @@ static struct str eh_letters(struct dec *d)
 }
 
 /*
- * Read the CIE `e` into the reader. Returns false if it is malformed, or if its
- * format is not supported.
+ * Read the CIE `e` into the reader. Returns false if `e` is no CIE or is
+ * malformed, or if its format is not supported.
  */
 static bool eh_cie_read(struct eh_reader *r, struct eh_entry *e)
 {
@@ -206,7 +206,10 @@ static bool eh_cie_read(struct eh_reader *r, struct eh_entry *e)
 	       cfa_program_init(&r->program, dec_bytes(d, dec_left(d)));
 }
 
-/* Read the CIE of a function, unless it was read for the function before. */
+/*
+ * Let the reader have the CIE of `function`: read the CIE, unless it is the one
+ * that was read last. Returns whether the CIE could be read.
+ */
 static bool eh_cie_find(struct eh_reader *r, const struct eh_entry *function)
 {
 	struct dec d = dec_init(r->section.data);
@@ -221,7 +224,10 @@ static bool eh_cie_find(struct eh_reader *r, const struct eh_entry *function)
 	return r->cie_good;
 }
 
-/* Read a function whose CIE has been read. */
+/*
+ * Read a function whose CIE the reader has. Returns false if the description of
+ * the function is damaged, or if a linker removed the function.
+ */
 static bool eh_function_read(const struct eh_reader *r, struct dec *d,
 			     struct eh_function *out)
 {

@@ -50,16 +50,21 @@ struct eh_reader {
 	bool augmented;   /* functions have augmentation data */
 	uint64_t watched; /* see struct cfa_program; the caller may set it */
 	struct cfa_program program;
-	size_t skipped; /* number of functions that could not be read */
+	/*
+	 * number of functions that could not be read, or that a linker had
+	 * removed
+	 */
+	size_t skipped;
 };
 
 /* Begin to read a section. */
 void eh_reader_init(struct eh_reader *r, struct eh_section section);
 
 /*
- * Read the next function. Returns false at the end of the section, or where
- * the length of an entry is damaged. Functions that are empty, or whose
- * description cannot be read, are passed over; the latter are counted.
+ * Read the next function. Returns false at the end of the section, or where the
+ * length of an entry is damaged. Three kinds of functions are passed over:
+ * those that are empty, those whose description cannot be read, and those that
+ * a linker removed from the file. The last two kinds are counted in r->skipped.
  */
 NODISCARD bool eh_reader_next(struct eh_reader *r, struct eh_function *out);
 

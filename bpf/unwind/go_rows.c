@@ -8,18 +8,21 @@
 struct go_rows {
 	struct elf_file *file;
 	VEC(struct unwind_row) rows;
-	uint32_t end; /* addresses before it have rows */
-	/* The function in assembler whose frame was looked at last. */
+	uint32_t end; /* the next row must not begin before this address */
+	/*
+	 * Address of the function in assembler for which go_frame_saves_fp()
+	 * was called last, and what the call returned.
+	 */
 	uint64_t function;
 	bool saves_fp;
 };
 
 /*
  * Whether a function in assembler saves rbp just below its return address. `c`
- * is the first part of the function where it has a frame. Go's assembler adds
- * instructions that save rbp to a function that declares a frame. Since Go
- * 1.21, the first one is push %rbp. In older versions, the function moves the
- * stack pointer, and then has mov %rbp,offset(%rsp).
+ * is the first part of the function where it has a frame. To a function that
+ * declares a frame, Go's assembler adds instructions that save rbp. Since Go
+ * 1.21, the first of these instructions is push %rbp. In older versions, the
+ * function moves the stack pointer, and then has mov %rbp,offset(%rsp).
  */
 static bool go_frame_saves_fp(struct elf_file *f, const struct go_code *c)
 {
@@ -36,8 +39,9 @@ static bool go_frame_saves_fp(struct elf_file *f, const struct go_code *c)
 /*
  * Return the row of the part `c` of a function in assembler that moves the
  * stack pointer only by constants. Such a function may use rbp for something
- * else, or leave the value of its caller there, so the row finds the caller by
- * rsp.
+ * else, or leave the value there that its caller had, so the row finds the
+ * caller by rsp. If c->depth does not fit into such a row, the row is one of
+ * the kind UNWIND_POINTER.
  */
 static struct unwind_row go_row_of_assembler(struct go_rows *g,
 					     const struct go_code *c)

@@ -16,7 +16,8 @@ struct saved_call {
 	uint64_t target;
 	/* offset from the target's CFA to the saved register; 0: none */
 	int64_t place;
-	bool found; /* the target has call frame information */
+	/* call frame information of the target was found and could be read */
+	bool found;
 };
 
 /* The calls of the rows of a table. */
@@ -24,7 +25,7 @@ struct saved_calls {
 	VEC(struct saved_call) calls;
 };
 
-/* The registers, but for rbp, that functions preserve. */
+/* The registers that functions preserve, except rbp and rsp. */
 static const uint64_t preserved[] = { DWARF_RBX, DWARF_R12, DWARF_R13,
 				      DWARF_R14, DWARF_R15 };
 
@@ -106,8 +107,9 @@ static bool calls_have(const struct saved_calls *c,
 }
 
 /*
- * Look up in `section` the functions that rows with the register `reg` call,
- * and store in the calls where they save `reg`.
+ * Look up in `section` the functions that are called in rows whose CFA is in
+ * the register `reg`. Store in c->calls where each of these functions saves
+ * `reg`.
  */
 static void calls_resolve(struct saved_calls *c, const struct unwind_table *t,
 			  struct eh_section section, uint64_t reg)

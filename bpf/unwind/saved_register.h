@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows whose CFA is in a register other than rsp and rbp, such as those of the
- * code of ld.so that resolves a function at its first call. In the innermost
- * frame, the value of this register is known. In another frame, the called
- * function may have saved the register, if it is one that the calling
- * convention preserves (x86-64 psABI, section 3.2.1). This module finds out
- * where the called functions save the register: it looks for calls in the code
- * that the row describes, and reads the call frame information of the functions
- * that are called.
+ * Completes rows whose CFA is computed from a register other than rsp and rbp
+ * (UNWIND_REGISTER), such as those of the code of ld.so that resolves a
+ * function at its first call. In the innermost frame, the value of this
+ * register is known. In another frame, the called function may have saved the
+ * register, if it is one that the calling convention preserves (x86-64 psABI,
+ * section 3.2.1). This module finds out where the called functions save the
+ * register: it looks for calls in the code that the row describes, and reads
+ * the call frame information of the functions that are called.
  *
  * Threads: one thread per table.
  */
@@ -27,12 +27,14 @@ enum {
 NODISCARD bool saved_register_wanted(const struct unwind_table *t);
 
 /*
- * Add to the rows of a table where the called functions save the register of
- * the CFA. `code` is the section .text, where calls are looked for. `section`
- * is .eh_frame, where the called functions are looked up; functions that only
- * .debug_frame describes are not found. A row stays as it is if none of the
- * functions that its code calls is found, if one of them does not save the
- * register, or if they save it at different places.
+ * Set `fp` of those rows of a table whose CFA is in a register that functions
+ * preserve: `fp` says where the called functions save this register, see
+ * UNWIND_REGISTER. `code` is the section .text, where calls are looked for.
+ * `section` is .eh_frame, where the called functions are looked up; functions
+ * that only .debug_frame describes are not found. A row stays as it is if none
+ * of the functions that its code calls is found, if one of them does not save
+ * the register, if they save the register at different places, or if `fp`
+ * cannot express the place.
  */
 void saved_register_add(struct unwind_table *t, struct eh_section code,
 			struct eh_section section);

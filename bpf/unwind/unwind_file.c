@@ -10,9 +10,10 @@ static struct eh_section eh_section_of(const struct elf_section *s)
 }
 
 /*
- * Build the table from the call frame information, which is in the section
- * .eh_frame. Only for code whose compiler was told to make no .eh_frame, it is
- * in the section .debug_frame. A file may need both.
+ * Build the table from the call frame information. This information is in the
+ * section .eh_frame; for code whose compiler was told to make no .eh_frame, it
+ * is in the section .debug_frame. A file may have both kinds of code, so both
+ * sections are read.
  */
 static int unwind_file_frames(struct elf_file *f, struct unwind_table *out,
 			      struct err *err)

@@ -81,7 +81,10 @@ static uint32_t packing_pattern(struct packing *p, struct pattern x)
 	return x.first;
 }
 
-/* Add a run that begins with the first row. Returns the number of its rows. */
+/*
+ * Add a run that begins with the first one of the `count` rows at `rows`.
+ * Returns the number of rows that are in the run.
+ */
 static size_t packing_add(struct packing *p, const struct unwind_row *rows,
 			  size_t count)
 {

@@ -4,8 +4,8 @@
  * and end with the same few instructions, so the same rules follow each other
  * at the same distances again and again. A pack has each such pattern once.
  *
- * It is an array of entries of four kinds, in this order. Where an entry refers
- * to another one, it has the index of that entry:
+ * A pack is an array of entries of four kinds, in this order. Where an entry
+ * refers to another entry, it has the index of the latter:
  *
  *   head    the address of the first run, and the size of a page: 1 << `steps`
  *   pages   for each page of addresses from there on, `pc` and `steps` are the
@@ -20,8 +20,8 @@
  * its calls after its first instructions have set up its frame. The step with
  * the distance 0 ends the pattern.
  *
- * The pack of a large table is a third of its size: for Firefox, 0.9 million
- * entries in place of 2.7 million rows.
+ * The pack of a large table has a third of the table's size: for Firefox, 0.9
+ * million entries in place of 2.7 million rows.
  *
  * Ownership: a pack borrows its entries.
  * Threads: any.

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0 OR BSD-2-Clause */
 /*
- * A row of an unwind table. A row says how to find the caller of the code from
- * the row's address up to the address of the next row. The kernel's side of the
- * sampler and the collector share this layout, but the kernel has the tables in
- * another form, whose entries have this layout, too (bpf/unwind/unwind_pack.h).
+ * A row of an unwind table. A row says how to find the caller of the code that
+ * goes from the row's address up to the address of the next row. The kernel's
+ * side of the sampler and the collector share this layout, but the kernel has
+ * the tables in another form, whose entries have this layout, too
+ * (bpf/unwind/unwind_pack.h).
  *
- * A row is the part of the call frame information (DWARF 5, section 6.4; x86-64
- * psABI, section 3.7) that compilers use: the canonical frame address (CFA) is
- * the value of the stack pointer before the call, the return address is at
- * CFA-8, and of all registers only the frame pointer (rbp) is restored.
+ * A row can express the part of the call frame information (DWARF 5, section
+ * 6.4; x86-64 psABI, section 3.7) that compilers use: the canonical frame
+ * address (CFA) is the value of the stack pointer before the call, the return
+ * address is at CFA-8, and of all registers only the frame pointer (rbp) is
+ * restored.
  *
- * Threads: none; the kernel reads rows that are no longer written.
+ * Threads: the collector writes a row before the kernel can read it, and does
+ * not change it as long as the kernel may read it.
  */
 #ifndef BPF_UNWIND_UNWIND_ROW_H
 #define BPF_UNWIND_UNWIND_ROW_H
@@ -95,7 +98,10 @@ enum unwind_fp {
 #define UNWIND_FP_SHIFT 4
 #define UNWIND_CFA_MASK 15
 
-/* Offsets in the ucontext_t of a signal, from its beginning, in bytes. */
+/*
+ * Offsets of the saved registers in the ucontext_t of a signal, in bytes from
+ * its beginning.
+ */
 #define UNWIND_SIGNAL_RBP 120
 #define UNWIND_SIGNAL_RSP 160
 #define UNWIND_SIGNAL_RIP 168

@@ -3,7 +3,10 @@
 
 #include <stdlib.h>
 
-/* The rows of one function, in a table whose functions are not sorted yet. */
+/*
+ * A function, from the address `start` to `end`, and its rows: `count` elements
+ * of unwind_build.rows, from number `first` on.
+ */
 struct unwind_function {
 	uint32_t start;
 	uint32_t end;
@@ -16,8 +19,8 @@ struct unwind_build {
 	VEC(struct unwind_row) rows;
 	VEC(struct unwind_function) functions;
 	/*
-	 * number of functions that could not be read, or have addresses of more
-	 * than 32 bits
+	 * number of functions that eh_reader.skipped has counted, or that have
+	 * addresses of more than 32 bits
 	 */
 	size_t skipped;
 };
@@ -62,8 +65,9 @@ static void unwind_build_add(struct unwind_build *b,
 }
 
 /*
- * Order by address; of functions that begin at one address, the longest first;
- * of equal ones, the one that was read first.
+ * Order functions by address. Of functions that begin at the same address, the
+ * longest comes first. Of functions with the same addresses, the one that was
+ * read first comes first.
  */
 static int unwind_function_order(const void *a, const void *b)
 {

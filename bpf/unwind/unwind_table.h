@@ -26,8 +26,8 @@ struct unwind_table {
 	VEC(struct unwind_row) rows;
 	size_t functions; /* number of functions that the table has */
 	/*
-	 * number of functions that could not be read, or have addresses of more
-	 * than 32 bits
+	 * number of functions that eh_reader.skipped has counted, or that have
+	 * addresses of more than 32 bits
 	 */
 	size_t skipped;
 };

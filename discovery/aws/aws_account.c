@@ -88,7 +88,10 @@ static void *aws_open(const struct rest_config *c)
 	return a;
 }
 
-/* Forget all that was found, so that everything is looked up again. */
+/*
+ * Forget the plan, the region and all credentials, so that everything is looked
+ * up again.
+ */
 static void aws_forget(void *data)
 {
 	struct aws_account *a = data;
@@ -192,8 +195,8 @@ static int ask_instance(struct aws_account *a, struct rest_request *q,
 }
 
 /*
- * Return whether the URL of an agent is allowed: it has https, or the host of a
- * local agent.
+ * Return whether the URL of an agent is allowed: its scheme is https, or its
+ * host is one on which a local agent listens.
  */
 static bool is_agent_url(const char *url)
 {
@@ -296,9 +299,9 @@ static int ask_role(struct aws_account *a, struct rest_request *q)
 }
 
 /*
- * Write the request for the keys that come from the source of the plan; with
- * these keys, roles are assumed later. If the plan itself has the keys, copy
- * them instead.
+ * Write the next request for the keys from the source of the plan
+ * (plan.source); with these keys, the roles of the plan are assumed later. If
+ * the plan itself has the keys, copy them and write no request.
  */
 static int ask_keys(struct aws_account *a, struct rest_request *q,
 		    struct err *err)
@@ -383,10 +386,10 @@ static int take_keys(struct aws_account *a, const struct yaml_node *n,
 }
 
 /*
- * Take the session of the metadata service. If the service gives no session, as
- * old services do, note that it must be asked without one. The failure is an
- * error for status 400, or if AWS_EC2_METADATA_V1_DISABLED forbids requests
- * without a session.
+ * Take the session of the metadata service. If the service gives none, as old
+ * services do, note that the service is to be asked without a session. But a
+ * failed request is an error if its status is 400, or if
+ * AWS_EC2_METADATA_V1_DISABLED forbids requests without a session.
  */
 static int take_session(struct aws_account *a, const struct http_response *r,
 			struct err *err)

@@ -27,18 +27,23 @@ extern const struct rest_account_kind aws_account_kind;
 const char *aws_account_region(const struct aws_account *a);
 
 /*
- * Have a request signed with the keys of the account. `service` is the AWS
- * service that gets the request, such as "ec2".
+ * Set the members of `q` by which rest_request_start() signs the request with
+ * the keys of the account; `q` borrows the keys. `service` is the AWS service
+ * that gets the request, such as "ec2".
  */
 void aws_account_sign(struct aws_account *a, const char *service,
 		      struct rest_request *q);
 
-/* Return the domain of the AWS partition that a region belongs to. */
+/*
+ * Return the domain of the host names of AWS services in `region`, such as
+ * "amazonaws.com".
+ */
 const char *aws_domain(struct str region);
 
 /*
- * Return the URL that the environment has for a service; NULL: none.
- * `variable` is AWS_ENDPOINT_URL_<SERVICE>.
+ * Return the URL of a service from the environment: from `variable`, which is
+ * AWS_ENDPOINT_URL_<SERVICE>, or else from AWS_ENDPOINT_URL. NULL: there is
+ * none, or AWS_IGNORE_CONFIGURED_ENDPOINT_URLS is true.
  */
 const char *aws_env_endpoint(const char *variable);
 

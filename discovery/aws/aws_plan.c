@@ -56,7 +56,10 @@ static char *copy_text(const char *text)
 	return text ? mem_strdup(text) : NULL;
 }
 
-/* Return a role with copies of texts. */
+/*
+ * Return a role with copies of the texts; if `session` is NULL, the name of the
+ * session is SESSION_NAME.
+ */
 static struct aws_role role_of(const char *arn, const char *session,
 			       const char *external_id)
 {
@@ -67,7 +70,10 @@ static struct aws_role role_of(const char *arn, const char *session,
 	};
 }
 
-/* Take keys from the environment, if it has them. */
+/*
+ * If the environment has keys, take them and return true. Otherwise return
+ * false.
+ */
 static bool take_env_keys(struct aws_plan *plan)
 {
 	const char *id = env_find("AWS_ACCESS_KEY_ID");
@@ -180,7 +186,10 @@ static int take_source_profile(struct aws_plan *plan, const char *name,
 	return take_profile(plan, source, true, depth + 1, err);
 }
 
-/* Take the first source of credentials that a profile has. */
+/*
+ * Take the first source of credentials that the profile `p` has. If it has
+ * none, take the agent of the container or the metadata service.
+ */
 static int take_profile_source(struct aws_plan *plan, const char *name,
 			       const struct aws_profile *p, unsigned depth,
 			       struct err *err)
@@ -240,8 +249,9 @@ static int add_profile_role(struct aws_plan *plan, const struct aws_profile *p,
 }
 
 /*
- * Take a profile: its source of credentials and its role. If the profile does
- * not exist, and `must` is false, the machine is the source.
+ * Take a profile: its source of credentials and its role. A profile that does
+ * not exist is an error if `must` is true; otherwise it is like a profile
+ * without settings.
  */
 static int take_profile(struct aws_plan *plan, const char *name, bool must,
 			unsigned depth, struct err *err)
@@ -263,7 +273,10 @@ static int take_profile(struct aws_plan *plan, const char *name, bool must,
 	return rc;
 }
 
-/* Take keys or a web identity from the environment, or else the profile. */
+/*
+ * Take keys or a web identity from the environment, or else the profile
+ * `profile` (NULL: "default", which need not exist).
+ */
 static int take_environment(struct aws_plan *plan, const char *profile,
 			    struct err *err)
 {
@@ -279,9 +292,9 @@ static int take_environment(struct aws_plan *plan, const char *profile,
 }
 
 /*
- * Take the region from the environment, or else from the profile (NULL:
- * "default"). The profile is read for its region even if its credentials are
- * not needed.
+ * Take the region from the environment, or else from the profile `profile`
+ * (NULL: "default"). If neither has a region, plan->region stays NULL. The
+ * profile is read for its region even if its credentials are not needed.
  */
 static int find_region(struct aws_plan *plan, const char *profile,
 		       struct err *err)

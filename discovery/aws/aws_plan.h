@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the credentials for AWS come from, in the order of precedence of AWS'
- * libraries: the configuration, the environment, or a profile in the shared
- * files (see aws_profile.h). These have keys, or name another source. If they
- * name none, the source is the agent of the container or the metadata service
- * of the instance.
+ * Plans: where the credentials for AWS come from. As in AWS' libraries, keys or
+ * a profile in the configuration come first, then keys or a web identity in the
+ * environment, then the profile that the environment names, or else the profile
+ * "default" (see aws_profile.h). A profile has keys or names another source. If
+ * it does neither, the source is the agent of the container, if there is one,
+ * or else the metadata service of the instance.
  *
  * Source: docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html.
  *
@@ -28,12 +29,16 @@ struct aws_config {
 	struct str external_id;
 };
 
-/* Where the first credentials come from, with which roles are then assumed. */
+/*
+ * Where the first credentials come from. With these credentials, the roles of
+ * the plan are then assumed.
+ */
 enum aws_source {
-	AWS_KEYS,         /* they are known */
-	AWS_WEB_IDENTITY, /* STS gives them for a token in a file */
-	AWS_CONTAINER,    /* the agent of a container gives them */
-	AWS_METADATA      /* the metadata service of the instance gives them */
+	AWS_KEYS, /* the plan has the keys */
+	/* the security token service gives keys for a token in a file */
+	AWS_WEB_IDENTITY,
+	AWS_CONTAINER, /* the agent of the container gives keys */
+	AWS_METADATA   /* the metadata service of the instance gives keys */
 };
 
 /* An access key. */
@@ -67,10 +72,11 @@ struct aws_plan {
 
 /*
  * Make a plan. The caller calls aws_plan_fini() in every case. ERR_INVALID: the
- * environment or a profile is incomplete, or has a value that cannot be used.
- * ERR_NOTFOUND: the profile that is asked for does not exist. ERR_UNSUPPORTED:
- * a profile asks for a way to log in that is not supported. Other errors: a
- * file with profiles exists and cannot be read.
+ * environment or a profile is incomplete, or has a value that cannot be used,
+ * or too many profiles refer to each other. ERR_NOTFOUND: the profile that is
+ * asked for does not exist. ERR_UNSUPPORTED: a profile asks for a way to log in
+ * that is not supported. Other errors: a file with profiles exists and cannot
+ * be read.
  */
 NODISCARD int aws_plan_make(struct aws_plan *plan, const struct aws_config *c,
 			    struct err *err);

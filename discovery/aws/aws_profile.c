@@ -44,8 +44,8 @@ static void profile_set(struct aws_profile *p, struct str key, struct str value)
 }
 
 /*
- * Return whether a line begins the section of a profile: "[<prefix>name]", or
- * "[default]" without the prefix.
+ * Return whether `line` begins the section of the profile `name`:
+ * "[<prefix><name>]", or "[default]" without the prefix.
  */
 static bool is_section(struct str line, const char *prefix, const char *name)
 {
@@ -106,8 +106,8 @@ void aws_profile_parse(struct aws_profile *p, struct str text,
 }
 
 /*
- * Return the path of a file, from the environment or in the home folder; NULL:
- * there is no home folder.
+ * Return the path in the environment variable `variable`, or else the path
+ * `standard` in the home folder; NULL: neither `variable` nor HOME is set.
  */
 static char *profile_path(const char *variable, const char *standard)
 {
@@ -119,7 +119,7 @@ static char *profile_path(const char *variable, const char *standard)
 	return home ? mem_printf("%s/%s", home, standard) : NULL;
 }
 
-/* Read one file, if it exists; take ownership of the path. */
+/* Read one file, if it exists; take ownership of `path`, which may be NULL. */
 static int profile_read_file(struct aws_profile *p, char *path,
 			     const char *prefix, const char *name,
 			     struct err *err)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Profiles of AWS, from ~/.aws/credentials and ~/.aws/config. The command line
- * and the libraries of AWS share these files.
+ * Profiles of AWS, from ~/.aws/credentials and ~/.aws/config, or from the files
+ * that the environment variables AWS_SHARED_CREDENTIALS_FILE and
+ * AWS_CONFIG_FILE name instead. The command line and the libraries of AWS share
+ * these files.
  *
  * Source: docs.aws.amazon.com/sdkref/latest/guide/file-format.html.
  *
@@ -28,9 +30,10 @@ struct aws_profile {
 };
 
 /*
- * Read a profile from both files; the file with the credentials takes
- * precedence. A file that does not exist is like an empty one. The caller calls
- * aws_profile_fini() in every case. Errors: a file exists and cannot be read.
+ * Read the profile `name` from both files; for a setting that both have, the
+ * file with the credentials takes precedence. A file that does not exist is
+ * like an empty one. The caller calls aws_profile_fini() in every case. Errors:
+ * a file exists and cannot be read.
  */
 NODISCARD int aws_profile_read(struct aws_profile *p, const char *name,
 			       struct err *err);

@@ -17,7 +17,10 @@
 #define META(name)  "__meta_ec2_" name
 #define EC2_VERSION "2016-11-15"
 
-/* Limit on the device numbers of network interfaces. */
+/*
+ * IPv6 addresses of devices with this number or a higher one are never taken
+ * for primary.
+ */
 #define DEVICES_MAX 64
 
 /* An entry of ec2_sd_configs. */
@@ -150,7 +153,10 @@ static void take_v6(struct ec2_network *n, const struct yaml_node *interface)
 	}
 }
 
-/* Take the network interfaces of an instance in a virtual private cloud. */
+/*
+ * Take the subnets and IPv6 addresses of the network interfaces of an instance,
+ * which is in a virtual private cloud (VPC).
+ */
 static void take_interfaces(struct ec2_network *n,
 			    const struct yaml_node *instance)
 {
@@ -169,7 +175,11 @@ static void take_interfaces(struct ec2_network *n,
 	}
 }
 
-/* Return the IPv6 address by which an instance is reached. */
+/*
+ * Return the IPv6 address by which an instance is reached if it has no private
+ * IPv4 address: the primary address of the device with the lowest number, or
+ * else the first address; empty: none.
+ */
 static struct str default_v6(const struct ec2_network *n)
 {
 	for (size_t i = 0; i < n->devices; i++) {
@@ -214,7 +224,10 @@ static void add_network(struct rest_run *r, const struct ec2_network *n)
 	buf_fini(&primary);
 }
 
-/* Add the labels that are not simple fields of the instance. */
+/*
+ * Add the labels for the region, the ID of the zone and the tags, and the
+ * labels that an instance gets only with a public IP or in a VPC.
+ */
 static void add_places(struct rest_run *r, const struct yaml_node *instance)
 {
 	const struct yaml_node *tags = doc_find(instance, "tagSet.item");
@@ -286,8 +299,8 @@ static void write_action(struct buf *out, const char *action)
 }
 
 /*
- * Write the URL for the zones. They are asked for until they are known, as in
- * Prometheus.
+ * Write the URL for the zones. Returns false once the zones are known, so that
+ * they are not asked for again, as in Prometheus.
  */
 static bool zones_url(struct rest_run *r, size_t i, struct buf *out)
 {
@@ -353,8 +366,9 @@ static void ec2_prepare(struct rest_run *r, struct rest_request *q)
 
 static const struct rest_step ec2_steps[] = {
 	/*
-	 * This step may fail: the role may lack the right, and services that
-	 * imitate EC2 may lack the action. Then only one label is missing.
+	 * This step may fail: the account may lack the right, and services that
+	 * imitate EC2 may lack the action. Then only the label for the ID of
+	 * the zone is missing.
 	 */
 	[EC2_ZONES] = { .path = "/",
 			.url = zones_url,

@@ -98,7 +98,10 @@ static void azure_close(void *data)
 	mem_free(data);
 }
 
-/* Begin the request for a token of an application. */
+/*
+ * Begin the request for a token of the application `client`; the caller adds
+ * the secret or the token that proves the identity.
+ */
 static void write_login(const struct azure_account *a, struct str tenant,
 			struct str client, struct rest_request *q)
 {
@@ -123,8 +126,8 @@ static void ask_by_secret(const struct azure_account *a, struct str tenant,
 }
 
 /*
- * Write a request that proves the identity with the token of a file, which is
- * read anew each time.
+ * Write a request that proves the identity by the token in the file `path`. The
+ * file is read for each request.
  */
 static int ask_by_token_file(const struct azure_account *a, struct str tenant,
 			     struct str client, struct str path,
@@ -197,7 +200,7 @@ static int ask_workload(const struct azure_account *a, struct rest_request *q,
 
 /*
  * Write the request for a token of the first identity that the environment
- * names.
+ * names, or else of the managed identity.
  */
 static int ask_environment(const struct azure_account *a,
 			   struct rest_request *q, struct err *err)

@@ -26,7 +26,7 @@ struct azure_cloud {
 enum azure_method {
 	AZURE_OAUTH,   /* "OAuth": secret of an application */
 	AZURE_MANAGED, /* "ManagedIdentity" */
-	AZURE_SDK,     /* "SDK": what the environment has */
+	AZURE_SDK,     /* "SDK": the identity that the environment names */
 	AZURE_WORKLOAD /* "WorkloadIdentity": a token in a file */
 };
 

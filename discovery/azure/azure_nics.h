@@ -16,9 +16,9 @@
 #include "base/table.h"
 #include "discovery/rest/rest_source.h"
 
-/* What an interface says of the virtual machine. */
+/* What an interface says about the virtual machine that has it. */
 enum azure_nic_state {
-	AZURE_NIC_MISSING, /* it does not exist */
+	AZURE_NIC_MISSING, /* the interface does not exist */
 	AZURE_NIC_OTHER,   /* another interface must be looked at */
 	AZURE_NIC_IDLE,    /* the machine is not allocated */
 	/* the machine's addresses are those of this interface */
@@ -31,7 +31,11 @@ struct azure_nic {
 	enum azure_nic_state state;
 	char *private_ip;
 	char *public_ip; /* empty: none */
-	int64_t drop_ms; /* when it must be asked for again */
+	/*
+	 * when the interface is forgotten and asked for again, in ms since the
+	 * epoch
+	 */
+	int64_t drop_ms;
 };
 
 /* The interfaces that are known. A struct of zeros is empty. */
@@ -43,13 +47,17 @@ struct azure_nics {
 /* Free the interfaces. */
 void azure_nics_fini(struct azure_nics *c);
 
-/* Return the interface with this ID; NULL: it is not known. */
+/*
+ * Return the interface with the ID `id`, ignoring upper and lower case; NULL:
+ * the interface is not known.
+ */
 const struct azure_nic *azure_nics_find(const struct azure_nics *c,
 					struct str id);
 
 /*
- * Add an interface from an answer, and keep it until `drop_ms`. If `answer` is
- * NULL, the interface is noted as missing.
+ * Add the interface with the ID `id` from an answer, and keep it until
+ * `drop_ms`. If `answer` is NULL, the interface is noted as missing. An
+ * interface that is known already is not changed.
  */
 void azure_nics_add(struct azure_nics *c, struct str id,
 		    const struct yaml_node *answer, int64_t drop_ms);

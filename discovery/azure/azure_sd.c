@@ -25,8 +25,8 @@
 #define SET_NIC_VERSION "2018-10-01"
 
 /*
- * An interface is asked for again after NIC_REFRESHES refreshes, plus up to
- * NIC_MORE_REFRESHES.
+ * The answer for an interface is kept for NIC_REFRESHES refresh intervals, plus
+ * up to NIC_MORE_REFRESHES more; see keep_until().
  */
 #define NIC_REFRESHES      10
 #define NIC_MORE_REFRESHES 3
@@ -104,7 +104,10 @@ static void add_segment(struct buf *url, const char *literal,
 	url_escape(segment, url);
 }
 
-/* Begin a path: the subscription, and the resource group, if any. */
+/*
+ * Begin a path with the configured subscription and, unless `group` is empty,
+ * the resource group `group`.
+ */
 static void begin_path(const struct rest_run *r, struct str group,
 		       struct buf *url)
 {
@@ -155,14 +158,21 @@ static bool write_set_machines(struct rest_run *r, size_t i, struct buf *out)
 	return true;
 }
 
-/* Return the scale set of a machine of the step AZURE_SET_MACHINES. */
+/*
+ * Return the scale set of machine number `machine` of the step
+ * AZURE_SET_MACHINES. URL number `i` of this step lists the machines of scale
+ * set number `i`.
+ */
 static const struct yaml_node *set_of(const struct rest_run *r, size_t machine)
 {
 	return rest_item(r, AZURE_SETS,
 			 rest_item_url(r, AZURE_SET_MACHINES, machine));
 }
 
-/* Write path and query of the URL of an interface; `set` may be NULL. */
+/*
+ * Return path and query of the URL of the interface `id`; the caller owns the
+ * text. `set` is the scale set of the machine, or NULL.
+ */
 static char *write_nic_path(const struct rest_run *r, struct str id,
 			    const struct yaml_node *machine,
 			    const struct yaml_node *set)
@@ -193,7 +203,7 @@ static char *write_nic_path(const struct rest_run *r, struct str id,
 	return path;
 }
 
-/* Note which interfaces of a machine must be asked for. */
+/* Add to k->wanted the interfaces of a machine that are not known. */
 static void want_nics(struct rest_run *r, struct azure_kept *k,
 		      const struct yaml_node *machine,
 		      const struct yaml_node *set)
@@ -211,7 +221,11 @@ static void want_nics(struct rest_run *r, struct azure_kept *k,
 	}
 }
 
-/* Note which interfaces must be asked for in this refresh. */
+/*
+ * Forget the interfaces whose time has passed, and list those that must be
+ * asked for in this refresh in azure_kept.wanted. Returns the data that is
+ * kept.
+ */
 static struct azure_kept *want_all(struct rest_run *r)
 {
 	struct azure_kept *k = *r->kept;
@@ -255,9 +269,10 @@ static const struct field_row azure_labels[] = {
 };
 
 /*
- * Return the interface with the addresses of a machine; NULL: there is no such
- * interface, for example because the machine is not allocated or an interface
- * is missing.
+ * Return the interface with the addresses of a machine. That is the first
+ * interface whose state is not AZURE_NIC_OTHER, if its state is
+ * AZURE_NIC_PRIMARY and it has a private address. NULL: there is none, for
+ * example because the machine is not allocated or the interface is missing.
  */
 static const struct azure_nic *find_nic(const struct azure_kept *k,
 					const struct yaml_node *machine)

@@ -44,7 +44,10 @@ void consul_config_init(struct discovery_config *base)
 	c->socket = str_of("");
 }
 
-/* Return whether a text begins with `prefix`, and cut the prefix off. */
+/*
+ * If a text begins with `prefix`, cut the prefix off and return true. Otherwise
+ * return false.
+ */
 static bool cut_prefix(struct str *s, const char *prefix)
 {
 	if (!str_starts(*s, str_of(prefix)))
@@ -55,9 +58,10 @@ static bool cut_prefix(struct str *s, const char *prefix)
 }
 
 /*
- * Set the base URL. If the server begins with https:// or unix://, that counts
- * instead of the key `scheme`; http:// is only cut off. A path of the server
- * counts instead of path_prefix.
+ * Set the base URL and the socket. If `server` begins with https:// or unix://,
+ * the key `scheme` is ignored: the requests go over https, or over http through
+ * a Unix socket. The prefix http:// is only cut off. If `server` contains a
+ * path, path_prefix is ignored.
  */
 static void set_base_url(struct yaml *y, struct consul_config *c)
 {

@@ -33,7 +33,7 @@ struct consul_config {
 	struct text_list services;
 	struct text_list tags;
 	struct text_list node_meta; /* "key:value" */
-	/* The members below are derived from the keys above. */
+	/* The members below are derived from server, scheme and path_prefix. */
 	struct str url;    /* base URL */
 	struct str socket; /* path of a Unix socket; empty: none */
 };
@@ -44,13 +44,16 @@ extern const struct yaml_field consul_config_fields[];
 /* Set the defaults. */
 void consul_config_init(struct discovery_config *base);
 
-/* Check an entry, and set its base URL. */
+/*
+ * Check an entry, take what it lacks from the environment, and set the members
+ * that are derived from its keys.
+ */
 void consul_config_check(struct yaml *y, const struct yaml_node *entry,
 			 struct discovery_config *base);
 
 /*
- * Return whether the entry selects a service of the catalog that has these
- * tags.
+ * Return whether the entry `c` selects the service `service` of the catalog,
+ * whose tags are `tags`.
  */
 bool consul_config_wants(const struct consul_config *c, struct str service,
 			 const struct yaml_node *tags);

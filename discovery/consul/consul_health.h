@@ -14,9 +14,9 @@
 #include "discovery/core/target_group.h"
 
 /*
- * Make target groups of an answer; the caller owns a reference to *out.
- * ERR_INVALID: the answer is not a list in JSON. ERR_TOOBIG: its targets exceed
- * the limits of target groups.
+ * Make target groups of the answer `text`; the caller owns a reference to *out.
+ * ERR_INVALID: `text` is not a list in JSON. ERR_TOOBIG: the targets exceed the
+ * limits of target groups.
  */
 NODISCARD int consul_health_parse(struct bytes text, struct str service,
 				  struct str datacenter,

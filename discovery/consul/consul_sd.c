@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * consul_sd_configs: services that Consul knows. The catalog and each service
- * have a watch: a blocking query, which Consul answers when something changes,
- * or after two minutes. The catalog is not watched if the configuration names
- * the services, and has no tags and no filter.
+ * consul_sd_configs: services that Consul knows. The catalog and each selected
+ * service have a watch, which sends blocking queries: Consul answers such a
+ * query when something has changed, or after two minutes. The catalog is not
+ * watched if the configuration names the services, and has no tags and no
+ * filter.
  *
  * A watch starts its next query with the next refresh, or at once if its last
- * query took longer than the refresh interval. After an error, it starts no
- * query for RETRY_NS. The targets of a service stay until they are known to
- * have changed.
+ * query has succeeded and took longer than the refresh interval. After an
+ * error, a watch starts no query for RETRY_NS. The targets of a service stay
+ * until an answer shows that they have changed.
  *
  * Source: developer.hashicorp.com/consul/api-docs, "Blocking Queries",
  * "Catalog", "Health", "Agent".
@@ -29,18 +30,18 @@
 #include "discovery/rest/document.h"
 
 #define WAIT_MS 120000 /* how long Consul may delay an answer */
-/* longer than WAIT_MS, to which Consul adds up to a sixteenth */
+/* timeout of a query: Consul may answer up to a sixteenth later than WAIT_MS */
 #define TIMEOUT_MS 135000
 #define RETRY_NS   15000000000LL
 #define PUBLISH_MS 1000 /* changes within this time are reported together */
 /*
- * how many times the first report is delayed for services that have not
- * answered
+ * how many times, at most, the first report is delayed by PUBLISH_MS because
+ * services have not answered
  */
 #define FIRST_WAITS 5
 /*
- * how many queries one consul_call() starts; with more, a large catalog could
- * delay a reload or a stop
+ * how many queries one consul_call() starts at most; without this limit, a
+ * large catalog could delay a reload or a stop
  */
 #define STARTS_MAX 200
 
@@ -53,7 +54,7 @@ struct consul_source {
 	bool asking;      /* a query for the data center is in flight */
 	struct consul_watch catalog;
 	struct consul_services services;
-	bool is_crowded;    /* the catalog has more services than are watched */
+	bool is_crowded;    /* more services are selected than can be watched */
 	bool dirty;         /* targets have changed since they were reported */
 	int64_t publish_ns; /* when the changes are to be reported */
 	int waits;          /* how many times the first report was delayed */
@@ -160,7 +161,7 @@ static void watch_service(struct provider *p, struct str service)
 		w->wanted = true;
 }
 
-/* Report that the catalog has services that are not watched. */
+/* Report as a failure that more services are selected than can be watched. */
 static void consul_report_crowded(struct provider *p)
 {
 	const struct consul_source *s = p->data;
@@ -333,7 +334,7 @@ static int take_service(struct consul_watch *w, struct bytes text,
 	return 0;
 }
 
-/* Return the index of an answer; 0: none. */
+/* Return the index in the header X-Consul-Index of an answer; 0: none. */
 static uint64_t index_of(const struct http_response *r)
 {
 	struct str text = http_response_header(r, "X-Consul-Index");
@@ -343,8 +344,8 @@ static uint64_t index_of(const struct http_response *r)
 }
 
 /*
- * Use the answer to a watch. An answer with the same index as the last one has
- * the same content.
+ * Use the answer to the query of a watch. An answer with the same index as the
+ * last answer has the same content, and is ignored.
  */
 static int take_answer(struct consul_watch *w, struct http_response *r,
 		       struct err *err)

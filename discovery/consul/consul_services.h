@@ -21,12 +21,14 @@ struct consul_watch {
 	char *service;  /* NULL: the catalog */
 	uint64_t index; /* X-Consul-Index of the last answer; 0: none */
 	bool running;
-	bool is_due;        /* the query must be started as soon as possible */
-	bool known;         /* whether there was an answer or an error */
-	bool is_failing;    /* the last query has failed */
-	bool wanted;        /* the catalog still has the service */
+	bool is_due; /* the query must be started as soon as possible */
+	/* whether a query has ended, with or without success */
+	bool known;
+	bool is_failing; /* the last query has failed */
+	/* the catalog or the configuration still names the service */
+	bool wanted;
 	int64_t started_ns; /* start of the last query */
-	int64_t retry_ns;   /* not to be asked before this time */
+	int64_t retry_ns;   /* no query may start before this time */
 	/* targets; NULL: no answer was used yet */
 	struct target_groups *groups;
 };
@@ -51,15 +53,15 @@ struct consul_watch *consul_services_add(struct consul_services *s,
 					 struct provider *p, struct str name);
 
 /*
- * Remove watch number `i`, and cancel its query; the last watch takes its
- * number.
+ * Remove watch number `i`, and cancel its query; the last watch gets the number
+ * `i`.
  */
 void consul_services_remove(struct consul_services *s, size_t i);
 
 /*
- * Set the targets of a service; take over the reference, also on an error.
- * ERR_TOOBIG: the targets of all services would take more than
- * TARGET_GROUPS_BYTES_MAX; the service keeps its old targets.
+ * Set the targets of the service of `w` to `groups`; take over the reference to
+ * `groups`, also on an error. ERR_TOOBIG: the targets of all services would
+ * take more than TARGET_GROUPS_BYTES_MAX; the service keeps its old targets.
  */
 NODISCARD int consul_services_set(struct consul_services *s,
 				  struct consul_watch *w,
@@ -69,7 +71,9 @@ NODISCARD int consul_services_set(struct consul_services *s,
 /* Return whether the last query of any service has failed. */
 bool consul_services_are_failing(const struct consul_services *s);
 
-/* Return whether each service has answered or failed. */
+/*
+ * Return whether a query for each service has ended, with or without success.
+ */
 bool consul_services_are_known(const struct consul_services *s);
 
 /* Add the targets of all services to a list. */

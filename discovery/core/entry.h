@@ -3,8 +3,8 @@
  * Decodes entries of <name>_sd_configs, and makes copies that outlive the
  * configuration file's document.
  *
- * Ownership: discovery_entry_decode() returns memory of the document; an owned entry has a
- * document of its own.
+ * Ownership: the result of discovery_entry_decode() is in the arena of `y`; a
+ * struct owned_entry has a struct yaml of its own.
  * Threads: one thread at a time; immutable once decoded.
  */
 #ifndef DISCOVERY_CORE_ENTRY_H
@@ -13,14 +13,14 @@
 #include "base/yaml.h"
 #include "discovery/core/provider.h"
 
-/* An entry with a document of its own. */
+/* A copy of an entry, with a document of its own. */
 struct owned_entry {
 	struct yaml y;
 	char *file;
 	struct discovery_config *config;
 };
 
-/* Decode an entry of a kind. Mistakes are reported to `y`. */
+/* Decode `entry`, an entry of the kind `kind`. Mistakes are reported to `y`. */
 struct discovery_config *
 discovery_entry_decode(struct yaml *y, const struct yaml_node *entry,
 		       const struct provider_kind *kind);

@@ -38,8 +38,8 @@ static struct label_list builder_take_labels(struct group_builder *b)
 }
 
 /*
- * Store the collected labels in the open target, or in the group if no target
- * is open.
+ * Store the collected labels as those of the open target or, if no target is
+ * open, of the open group.
  */
 static void end_labels(struct group_builder *b)
 {
@@ -52,7 +52,10 @@ static void end_labels(struct group_builder *b)
 	b->in_target = false;
 }
 
-/* Bytes that the labels of a list take in each target. */
+/*
+ * Return how many bytes the labels of the list take in each target. Names do
+ * not count, because each is stored once.
+ */
 static size_t volume_of(const struct label_list *l)
 {
 	size_t bytes = l->count * sizeof(*l->v);
@@ -99,7 +102,7 @@ void group_target(struct group_builder *b)
 	b->is_over |= b->volume > TARGET_GROUPS_BYTES_MAX;
 }
 
-/* Comparison function of the table of names. */
+/* Callback of table_find(): whether name number `number` equals `key`. */
 static bool same_name(const void *ctx, uint32_t number, const void *key)
 {
 	const struct group_builder *b = ctx;
@@ -125,8 +128,8 @@ static struct str intern_name(struct group_builder *b, struct str name)
 }
 
 /*
- * Add a label, unless it cannot be kept. When the targets exceed the limit,
- * nothing more is stored.
+ * Add a label, unless its value is empty or it cannot be kept; see
+ * group_builder.h. Once the targets exceed the limit, nothing more is stored.
  */
 static void builder_add_label(struct group_builder *b, struct str name,
 			      struct str value)

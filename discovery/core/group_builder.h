@@ -30,12 +30,12 @@ struct group_builder {
 	struct table names_by_hash;
 	VEC(struct str) names;
 	struct buf name; /* the name of the label that is being added */
-	size_t volume;   /* bytes of labels, counted once for each target */
+	size_t volume;   /* bytes of labels in all targets together */
 	bool in_target;
-	bool is_over; /* the targets exceed a limit */
+	bool is_over; /* `volume` exceeds TARGET_GROUPS_BYTES_MAX */
 };
 
-/* Begin without groups. */
+/* Initialise a builder without groups. */
 void group_builder_init(struct group_builder *b);
 
 /* Free everything that was not taken. */
@@ -53,9 +53,10 @@ void group_begin(struct group_builder *b);
 void group_target(struct group_builder *b);
 
 /*
- * Return whether the targets exceed the limits of target groups. Nothing more
- * is added then. Loops over combinations, such as addresses and ports, check
- * this to end early, because a small answer can have very many combinations.
+ * Return whether the targets exceed TARGET_GROUPS_BYTES_MAX. Labels and targets
+ * are no longer added then. Loops over combinations, such as addresses and
+ * ports, check this to end early, because a small answer can have very many
+ * combinations.
  */
 static inline bool group_is_over(const struct group_builder *b)
 {
@@ -82,14 +83,17 @@ void group_label_int(struct group_builder *b, const char *name, int64_t value);
  */
 void group_address(struct group_builder *b, struct str host, int64_t port);
 
-/* Check the limits of target groups. ERR_TOOBIG: the targets exceed them. */
+/*
+ * Check the size of the targets. ERR_TOOBIG: they exceed
+ * TARGET_GROUPS_BYTES_MAX.
+ */
 NODISCARD int group_builder_check(const struct group_builder *b,
 				  struct err *err);
 
 /*
  * Set *out to the groups, and make the builder empty. The caller owns a
- * reference to *out. ERR_TOOBIG: the targets exceed the limits of target
- * groups.
+ * reference to *out. ERR_TOOBIG: the targets exceed TARGET_GROUPS_BYTES_MAX,
+ * and the builder keeps the groups.
  */
 NODISCARD int group_builder_take(struct group_builder *b,
 				 struct target_groups **out, struct err *err);

@@ -29,7 +29,10 @@ static void compaction_measure(struct compaction *c, const struct label_list *l)
 	}
 }
 
-/* Copy a list. */
+/*
+ * Copy the list `l`. Label names and shared values are texts of the pool; the
+ * other values are copied to c->text.
+ */
 static struct label_list compaction_copy(struct compaction *c,
 					 const struct label_list *l)
 {

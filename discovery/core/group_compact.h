@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Compact target groups, for discoveries with many small target groups that
- * change one by one. The arrays and texts of a compact copy are in one block of
- * memory of the exact size. A pool (see text_pool.h) holds the label names, and
- * the label values that occur several times.
+ * change one by one. The arrays of a compact copy, and the label values that
+ * belong to it alone, are in one block of memory of the exact size. A pool (see
+ * text_pool.h) holds the label names, and those label values that occur several
+ * times and are not long.
  *
  * Ownership: the caller owns a reference to the result, which holds one to the
  * pool.
@@ -16,9 +17,9 @@
 #include "discovery/core/text_pool.h"
 
 /*
- * Return a compact copy of `g`, which must have no parts. Label values in `g`
- * itself may be replaced by texts of the pool, so `g` must not outlive the
- * pool.
+ * Return a compact copy of `g`, which must have no parts (target_groups.parts).
+ * Label values in `g` itself may be replaced by texts of the pool `texts`, so
+ * `g` must not outlive the pool.
  */
 struct target_groups *target_groups_compact(struct target_groups *g,
 					    struct text_pool *texts);

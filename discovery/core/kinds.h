@@ -2,7 +2,8 @@
 /*
  * The kinds of service discovery. Each row X stands for the configuration key
  * X_sd_configs and for the variable `provider_X` in the file X_sd.c. To remove
- * a kind, delete its row, that file, and the file's name in CMakeLists.txt.
+ * a kind, delete its row, the file X_sd.c, further files that only this kind
+ * uses, and the names of these files in CMakeLists.txt.
  *
  * Threads: any.
  */

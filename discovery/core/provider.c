@@ -35,9 +35,9 @@ void provider_failed(struct provider *p, const char *what,
 		     const struct err *err)
 {
 	/*
-	 * The first failure counts as a change, because the jobs have waited
-	 * for a result of this provider and can now be reported without its
-	 * targets.
+	 * The first failure counts as a change: the manager reports a job only
+	 * when each of its providers has had a result or a failure, so jobs may
+	 * have waited for this provider.
 	 */
 	p->changed |= !p->asked;
 	p->asked = true;
@@ -85,7 +85,7 @@ void provider_tell(const struct provider *p, const char *what,
 
 void provider_refresh_within(struct provider *p, int64_t ms)
 {
-	/* If a refresh is due earlier, its time does not change. */
+	/* If a refresh is due earlier, due_ns does not change. */
 	int64_t at = clock_mono_ns() + ms * 1000000;
 
 	if (at < p->due_ns)
@@ -112,8 +112,8 @@ static void lower_keys(const struct yaml_node *group)
 }
 
 /*
- * Decode JSON as Go does: keys may be in any case, and null counts as an empty
- * list, because Go programs write null for one.
+ * Decode JSON as Go does: keys may be in any case, and the value null counts as
+ * an empty list, because Go programs write null for an empty list.
  */
 static struct target_groups *decode_json(struct yaml *y,
 					 const struct group_meta *meta)

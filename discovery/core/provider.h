@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Provider: one running service discovery, with its refreshes, and what happens
- * when a refresh fails. The manager calls refresh() when a refresh is due. The
- * provider reports the result, immediately or later, with provider_found() or
- * provider_failed(). The target groups that a provider reported last stay valid
- * until it reports new ones.
+ * when a refresh fails. The manager (discovery/manager.h) calls refresh() when
+ * a refresh is due. The provider reports the result, immediately or later, with
+ * provider_found() or provider_failed(). The target groups that a provider
+ * reported last stay valid until the provider reports new ones.
  *
  * A new kind of discovery needs a struct provider_kind and a row in the table
  * in kinds.h.
@@ -47,14 +47,17 @@ struct discovery_config {
 	struct str key;
 };
 
-/* The row of a table of fields for the key refresh_interval. */
+/* The row for the key refresh_interval, in a table of struct yaml_field. */
 #define DISCOVERY_FIELDS                                                    \
 	{                                                                   \
 		"refresh_interval", yaml_duration,                          \
 			offsetof(struct discovery_config, refresh_ms), NULL \
 	}
 
-/* The rows for refresh_interval and for all options of HTTP requests. */
+/*
+ * The rows for refresh_interval and for all options of HTTP requests, in a
+ * table of struct yaml_field.
+ */
 #define DISCOVERY_HTTP_FIELDS \
 	DISCOVERY_FIELDS, HTTP_OPTION_FIELDS(struct discovery_config, http)
 
@@ -120,7 +123,10 @@ struct provider_kind {
 
 /* A refresh that failed. */
 struct provider_failure {
-	/* what could not be read, perhaps cut; empty: no refresh failed */
+	/*
+	 * name of the source that could not be read, cut if it is too long;
+	 * empty: no refresh has failed
+	 */
 	char source[512];
 	struct err err; /* why */
 	int64_t at_ms;  /* time of day */
@@ -206,9 +212,10 @@ void provider_refresh_within(struct provider *p, int64_t ms);
 void provider_call_within(struct provider *p, int64_t ms);
 
 /*
- * Parse a text, JSON or YAML, as a list of target groups; the caller owns a
- * reference to *out. ERR_INVALID: err has the first mistake, and says whether
- * there are more.
+ * Parse a text, JSON or YAML, as a list of target groups; `name` stands for the
+ * text in messages, and `meta` may be NULL. The caller owns a reference to
+ * *out. ERR_INVALID: err has the first mistake, and says whether there are
+ * more.
  */
 NODISCARD int provider_parse(const char *name, struct bytes text, bool json,
 			     const struct group_meta *meta,

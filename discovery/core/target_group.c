@@ -57,7 +57,10 @@ struct decoding {
 	struct target_group *group;
 };
 
-/* The functions below decode lists of target groups. */
+/*
+ * The functions from here to target_groups_decode() decode lists of target
+ * groups.
+ */
 
 /*
  * Decode the addresses of a group. Each becomes a target with one label,
@@ -180,8 +183,8 @@ static void decode_labels(struct yaml *y, const struct yaml_node *n,
 
 /*
  * Set the label `meta`, which names the file or URL of the group. A label of
- * that name in the group itself is replaced, so that a group cannot
- * forge its source.
+ * that name in the group itself is replaced, so that a group cannot forge its
+ * source. If `meta` is NULL, do nothing.
  */
 static void set_meta(const struct decoding *d, const struct group_meta *meta)
 {
@@ -228,8 +231,8 @@ struct target_groups *target_groups_decode(struct yaml *y,
 }
 
 /*
- * Return whether the text in brackets at the start of `t` is an IPv6 address;
- * *end is set to the text after the brackets.
+ * Return whether the text in brackets at the start of `t` is an IPv6 address.
+ * If it is, *end is the text after the brackets.
  */
 static bool target_group_read_v6(struct str t, struct str *end)
 {

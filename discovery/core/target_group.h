@@ -28,8 +28,8 @@ struct label_list {
 	struct label *v;
 	size_t count;
 	/*
-	 * the target's next list of labels, such as those of its node; NULL:
-	 * none
+	 * the next list of labels of the same target, such as the labels of its
+	 * node; NULL: none
 	 */
 	const struct label_list *rest;
 };
@@ -94,11 +94,11 @@ struct target_groups_list {
 	size_t cap;
 };
 
-/* Append the elements of another list, taking a reference to each. */
+/* Append the elements of `from` to `l`, taking a reference to each. */
 void target_groups_share(struct target_groups_list *l,
 			 const struct target_groups_list *from);
 
-/* Drop the references and free the list's memory. */
+/* Drop the references of the list and free its memory. */
 void target_groups_list_fini(struct target_groups_list *l);
 
 /* A label that decoding adds to every group, such as the path of the file. */
@@ -110,7 +110,8 @@ struct group_meta {
 /*
  * Decode a list of {targets: [address, …], labels: {name: value, …}}; `what`
  * names the list in messages. Errors are reported to `y`, and the result is
- * then incomplete. `meta` may be NULL. The caller owns a reference.
+ * then incomplete. The label `meta` (may be NULL) is added to each group. The
+ * caller owns a reference.
  */
 struct target_groups *target_groups_decode(struct yaml *y,
 					   const struct yaml_node *list,

@@ -20,7 +20,7 @@ struct text_list {
 /* Decode a list of texts into a struct text_list; a yaml_fn. */
 void yaml_text_list(struct yaml *y, const struct yaml_node *n, void *field);
 
-/* Return whether a list has a text. */
+/* Return whether the list has an element equal to `text`. */
 bool text_list_has(const struct text_list *l, struct str text);
 
 #endif

@@ -4,7 +4,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-#define POOL_BYTES_MAX (2 * MIB) /* a pool with more is full */
+#define POOL_BYTES_MAX (2 * MIB) /* a pool with this many bytes is full */
 #define SHARED_LEN_MAX 256       /* longest text that text_pool_share() adds */
 #define SEEN_COUNT     16384     /* a power of two */
 
@@ -52,7 +52,7 @@ void text_pool_renew(struct text_pool **p)
 	text_pool_unref(old);
 }
 
-/* Comparison function of the table of texts. */
+/* Callback of table_find(): whether text number `number` equals `key`. */
 static bool text_pool_same(const void *ctx, uint32_t number, const void *key)
 {
 	const struct text_pool *p = ctx;

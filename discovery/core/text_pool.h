@@ -26,9 +26,10 @@ struct text_pool {
 	struct table by_hash;
 	VEC(struct str) texts;
 	/*
-	 * upper halves of the hashes of the texts that text_pool_share() was
-	 * called with; the lowest bits of the hash are the index, so a text can
-	 * replace another one
+	 * which texts text_pool_share() was called with: the lowest bits of the
+	 * hash of a text are an index in this array, and the element there is
+	 * the upper half of the hash; a later text with the same index replaces
+	 * an earlier one
 	 */
 	uint32_t *seen;
 };
@@ -43,8 +44,8 @@ struct text_pool *text_pool_ref(struct text_pool *p);
 void text_pool_unref(struct text_pool *p);
 
 /*
- * Replace *p by a new pool if it is full. Nothing is added to a pool that was
- * replaced.
+ * If the pool *p is full, replace it by a new one. Nothing may be added to a
+ * pool that was replaced.
  */
 void text_pool_renew(struct text_pool **p);
 
@@ -52,10 +53,11 @@ void text_pool_renew(struct text_pool **p);
 struct str text_pool_add(struct text_pool *p, struct str text);
 
 /*
- * If the pool remembers an earlier call with an equal text, and the text is not
- * long, set *text to the pool's copy and return true. Otherwise leave *text as
- * it is and return false: the pool does not keep a text at the first call,
- * because most texts are used only once.
+ * Share the text *text if it is not longer than 256 bytes and the pool
+ * remembers an earlier call with an equal text: set *text to the pool's copy
+ * and return true. Otherwise leave *text as it is and return false: the pool
+ * does not keep a text at the first call, because most texts are used only
+ * once.
  */
 bool text_pool_share(struct text_pool *p, struct str *text);
 

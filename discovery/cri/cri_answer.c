@@ -8,7 +8,7 @@
 
 /*
  * Length of the prefix of a message: a byte that says whether the message is
- * compressed, and its length.
+ * compressed, and four bytes with the length of the message.
  */
 #define FRAME_HEAD 5
 
@@ -89,8 +89,8 @@ int cri_answer_check(const struct http_response *r, struct bytes *message,
 }
 
 /*
- * Return the bytes of the last field with this number; empty: there is none. A
- * malformed message is read as far as possible.
+ * Return the bytes of the last field of `message` with the number `number`;
+ * empty: there is none. A malformed message is read as far as possible.
  */
 static struct bytes wire_find(struct bytes message, uint64_t number)
 {
@@ -105,7 +105,7 @@ static struct bytes wire_find(struct bytes message, uint64_t number)
 	return found;
 }
 
-/* Add a label with the text of a field. */
+/* Add the label `name` with the text in field `number` of the message. */
 static void add_field_label(struct group_builder *b, const char *name,
 			    struct bytes message, uint64_t number)
 {
@@ -142,13 +142,13 @@ static bool is_pod(const void *ctx, uint32_t number, const void *key)
 			*(const struct bytes *)key);
 }
 
-/* Return the index of a pod in p->list, or TABLE_NONE. */
+/* Return the index in p->list of the pod with the ID `id`, or TABLE_NONE. */
 static uint32_t find_pod(const struct cri_pods *p, struct bytes id)
 {
 	return table_find(&p->by_id, hash_key(id), is_pod, p, &id);
 }
 
-/* Read the list of pods. False: it is malformed. */
+/* Read `answer`, the list of pods. Returns false if it is malformed. */
 static bool read_pods(struct cri_pods *p, struct bytes answer)
 {
 	struct wire w = wire_init(answer);

@@ -16,22 +16,26 @@
 #include "client/transfer/http.h"
 #include "discovery/core/group_builder.h"
 
-/* Bodies of the calls: a message with a prefix of its length. */
+/*
+ * Bodies of the calls: each is a message, after the prefix with its length that
+ * gRPC demands.
+ */
 extern const struct bytes cri_list_pods;       /* all pods */
 extern const struct bytes cri_list_containers; /* containers that run */
 
 /*
- * Check the answer to a call, and set *message to its message, which is
- * borrowed from the response. Errors: the call has failed, the runtime has
- * refused it, or the answer is malformed.
+ * Check the answer `r` to a call, and set *message to the message (the protocol
+ * buffer) in its body, which is borrowed from `r`. Errors: the call has failed,
+ * the runtime has refused the call, or the answer is malformed.
  */
 NODISCARD int cri_answer_check(const struct http_response *r,
 			       struct bytes *message, struct err *err);
 
 /*
  * Make a target of each container, with the labels of its pod. `pods` and
- * `containers` are the messages of the two answers. ERR_CORRUPT: one of them is
- * malformed.
+ * `containers` are the messages of the two answers. ERR_CORRUPT: one of these
+ * lists is malformed. If only an item of a list is malformed, the item is read
+ * as far as possible.
  */
 NODISCARD int cri_answer_map(struct bytes pods, struct bytes containers,
 			     struct group_builder *b, struct err *err);

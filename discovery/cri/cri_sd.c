@@ -2,8 +2,8 @@
 /*
  * cri_sd_configs: containers of containerd or CRI-O, the runtimes of
  * Kubernetes, on this machine. Prometheus does not have this kind. The targets
- * have no addresses; they only name the containers that the eBPF collector
- * sees.
+ * have no network addresses, so they cannot be scraped: they only describe
+ * containers, for the eBPF collector.
  *
  * Source: github.com/kubernetes/cri-api, pkg/apis/runtime/v1/api.proto,
  * ListPodSandbox and ListContainers.
@@ -106,7 +106,7 @@ static int cri_report(struct provider *p, struct bytes pods,
 	return 0;
 }
 
-/* Called at the end of the second call. */
+/* Called at the end of the second call, for the containers. */
 static void cri_on_containers(void *ctx, struct http_response *r)
 {
 	struct provider *p = ctx;
@@ -133,7 +133,7 @@ static void cri_on_containers(void *ctx, struct http_response *r)
 		provider_refreshed(p);
 }
 
-/* Called at the end of the first call. */
+/* Called at the end of the first call, for the pods. */
 static void cri_on_pods(void *ctx, struct http_response *r)
 {
 	struct provider *p = ctx;

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 #define TIMEOUT_MS 2000 /* timeout of a name server in the first round */
-#define ROUNDS     2    /* how often each name server is asked */
+#define ROUNDS     2    /* how often each name server is asked, at most */
 #define EDNS_BYTES 4096 /* size of UDP responses that servers may send */
 
 /* One c-ares channel. */
@@ -95,7 +95,10 @@ void dns_client_free(struct dns_client *c)
 	mem_free(c);
 }
 
-/* Return the error for a status of c-ares; 0: the name exists. */
+/*
+ * Return the error for a status of c-ares; 0: the name exists, perhaps without
+ * records of the type.
+ */
 static int code_of(int status, struct err *err)
 {
 	switch (status) {

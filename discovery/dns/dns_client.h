@@ -20,10 +20,10 @@ struct dns_client;
 
 /*
  * Receive the outcome of a query, as `code`. 0: the name exists, and `response`
- * is the whole message, perhaps without records. ERR_NOTFOUND: the name does
- * not exist. ERR_TIMEOUT, ERR_AGAIN, ERR_INVALID: there is no answer, and `err`
- * says why. ERR_CLOSED: the client was freed. The callback must not free the
- * client.
+ * is the whole message; if there are no records of the type, `response` may be
+ * empty. ERR_NOTFOUND: the name does not exist. ERR_TIMEOUT, ERR_AGAIN,
+ * ERR_INVALID: the query has failed, and `err` says why. ERR_CLOSED: the client
+ * was freed. The callback must not free the client.
  */
 typedef void (*dns_done_fn)(void *ctx, int code, struct bytes response,
 			    const struct err *err);
@@ -38,7 +38,10 @@ NODISCARD int dns_client_new(struct http_client *loop, const char *servers,
 /* Free a client; its queries end as ERR_CLOSED. NULL is a no-op. */
 void dns_client_free(struct dns_client *c);
 
-/* Start a query; done() may be called before dns_client_ask() returns. */
+/*
+ * Start a query for the records of `name` with the type `type`; done() may be
+ * called before dns_client_ask() returns.
+ */
 void dns_client_ask(struct dns_client *c, const char *name, enum dns_type type,
 		    dns_done_fn done, void *ctx);
 

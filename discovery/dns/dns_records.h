@@ -22,7 +22,10 @@ enum dns_type {
 };
 
 enum {
-	/* size of a name as text: each of 255 bytes can become \ and 3 digits */
+	/*
+	 * size of a buffer for a name as text: each of its 255 bytes can become
+	 * \ and 3 digits
+	 */
 	DNS_NAME_MAX = 1025
 };
 
@@ -37,7 +40,7 @@ struct dns_record {
 	char name[DNS_NAME_MAX];
 };
 
-/* Return the number that stands for a type in a query. */
+/* Return the number that stands for `type` in DNS messages. */
 int dns_type_number(enum dns_type type);
 
 /*

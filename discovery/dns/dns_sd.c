@@ -39,8 +39,9 @@ struct dns_source {
 	VEC(struct dns_name) names;
 	struct dns_client *client; /* NULL: no refresh is in progress */
 	struct dns_search search;
-	size_t running; /* names that have no result in this refresh yet */
-	bool changed;   /* whether targets have changed in this refresh */
+	/* number of names whose lookup has not ended in this refresh yet */
+	size_t running;
+	bool changed; /* whether targets have changed in this refresh */
 };
 
 /* The records of a response. */
@@ -80,8 +81,8 @@ static void dns_publish(struct provider *p, const struct dns_source *s)
 }
 
 /*
- * Compare two records, for qsort(). Records are sorted because name servers may
- * rotate them.
+ * Compare two records, for qsort(). Records are sorted, because name servers
+ * may rotate them, and another order alone is no change.
  */
 static int compare_records(const void *a, const void *b)
 {
@@ -195,10 +196,11 @@ static void end_name(struct dns_name *n)
 static void ask_next(struct dns_name *n);
 
 /*
- * Called with the response for one form of a name. A form that exists ends the
- * search, even if it has no records. If no form exists, the name has no
- * targets. But if one of the forms could not be looked up, the targets stay as
- * they were.
+ * Called with the response for one form of a name (with a domain of the search
+ * list, or without). A form that exists ends the lookup, even if it has no
+ * records. If all forms were tried, and none exists, the name has no targets.
+ * But if one of these forms could not be looked up, the targets of the name
+ * stay as they were.
  */
 static void dns_on_response(void *ctx, int code, struct bytes response,
 			    const struct err *err)
@@ -293,8 +295,8 @@ static void dns_refresh(struct provider *p)
 }
 
 /*
- * Retry or end the queries that have timed out. If all names have a result,
- * free the client.
+ * Retry or end the queries that have timed out. If all names have a result or
+ * an error, free the client.
  */
 static void dns_call(struct provider *p)
 {

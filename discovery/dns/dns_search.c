@@ -96,8 +96,10 @@ static char *join_names(struct str name, struct str domain)
 }
 
 /*
- * A name with at least `ndots` dots is tried first as it is, and then with the
- * domains of the search list. Other names are tried in the opposite order.
+ * A name that ends with a dot is tried only as it is. Another name with at
+ * least `ndots` dots is tried first as it is, and then with the domains of the
+ * search list. All other names are tried with the domains first, and then as
+ * they are.
  */
 char *dns_search_name(const struct dns_search *s, struct str name, size_t i)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The search list of the system's resolver: which names a configured name
- * stands for.
+ * The search list of the system's resolver: which full names are asked for, one
+ * after the other, to look up a configured name.
  *
  * Source: resolv.conf(5), "search", "domain" and "ndots". As in Prometheus, the
  * domain of the host is not searched unless the file names it.
@@ -29,8 +29,9 @@ void dns_search_parse(struct str text, struct dns_search *out);
 void dns_search_fini(struct dns_search *s);
 
 /*
- * Return the name to ask for in attempt number `i` (the first is 0), with a dot
- * at its end. The caller owns the text. NULL: there are no more names.
+ * Return the full name to ask for in attempt number `i`, from 0, to look up
+ * `name`; it has a dot at its end. The caller owns the text. NULL: there are no
+ * more names.
  */
 char *dns_search_name(const struct dns_search *s, struct str name, size_t i);
 

@@ -37,8 +37,8 @@ void docker_add_network(struct rest_run *r, const struct field_row *labels,
 }
 
 /*
- * Set the base URL. A daemon on a Unix socket gets requests for the host
- * "localhost".
+ * Set the base URL and, for unix://, the socket. The URLs of requests through a
+ * Unix socket have the host "localhost".
  */
 void docker_decode_host(struct yaml *y, const struct yaml_node *n, void *field)
 {
@@ -86,8 +86,9 @@ static bool is_repeated(const struct yaml_node *list, size_t i)
 }
 
 /*
- * Return whether any entry with this name has values. A filter without values
- * is not sent, because Docker would let no object pass.
+ * Return whether any entry of `filters` with the name `name` has values. A
+ * filter without values is not sent, because Docker would then return no
+ * objects.
  */
 static bool has_values(const struct yaml_node *list, struct str name)
 {
@@ -99,7 +100,10 @@ static bool has_values(const struct yaml_node *list, struct str name)
 	return false;
 }
 
-/* Write the values of all entries with the name of entry `i`. */
+/*
+ * Write the values of all entries with the name of entry `i`, which is the
+ * first with this name; write nothing if there are no values.
+ */
 static void write_filter(struct json *j, const struct yaml_node *list, size_t i)
 {
 	struct str name = doc_text(list->items[i], "name");

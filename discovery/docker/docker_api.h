@@ -31,8 +31,8 @@ enum {
 };
 
 /*
- * The steps DOCKER_VERSION and DOCKER_NETWORKS. All later requests name the
- * version of the API that the daemon has.
+ * The steps DOCKER_VERSION and DOCKER_NETWORKS. The requests after
+ * DOCKER_VERSION name the version of the API that the daemon has reported.
  */
 #define DOCKER_STEPS                                            \
 	[DOCKER_VERSION] = { .path = "/version", .items = "" }, \
@@ -54,13 +54,16 @@ enum {
 bool docker_write_networks_url(struct rest_run *r, size_t i, struct buf *out);
 
 /*
- * Append the version of the API and a path to a URL; if `filtered`, also the
- * configured filters.
+ * Append to `out` the version of the API, if the daemon has reported it, and
+ * `path`; if `filtered`, also the configured filters.
  */
 void docker_write_url(struct rest_run *r, const char *path, bool filtered,
 		      struct buf *out);
 
-/* Add the labels of the network with this ID, if it is known. */
+/*
+ * Add the labels in the table `labels` for the network with the ID `id`, if
+ * DOCKER_NETWORKS has found this network.
+ */
 void docker_add_network(struct rest_run *r, const struct field_row *labels,
 			struct str id);
 
@@ -74,7 +77,7 @@ void docker_decode_filters(struct yaml *y, const struct yaml_node *n,
 /* Set the defaults of a struct docker_config. */
 void docker_init(struct discovery_config *base);
 
-/* Check an entry. */
+/* Check an entry; it needs the key `host`. */
 void docker_check(struct yaml *y, const struct yaml_node *entry,
 		  struct discovery_config *base);
 

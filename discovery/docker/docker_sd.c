@@ -53,8 +53,8 @@ static struct str endpoint_ip(const struct yaml_node *endpoint)
 }
 
 /*
- * Begin a target of a container in a network, with all labels but those of a
- * port.
+ * Begin a target of a container in a network, with all labels except the
+ * address and those of a port.
  */
 static void begin_target(struct rest_run *r, const struct yaml_node *container,
 			 const struct yaml_node *endpoint)
@@ -116,8 +116,8 @@ static void add_endpoint(struct rest_run *r, const struct yaml_node *container,
 }
 
 /*
- * Return the networks of a container. A container without networks can use
- * those of another container.
+ * Return the networks of a container, or of the container whose networks it
+ * shares; NULL: none.
  */
 static const struct yaml_node *networks_of(struct rest_run *r,
 					   const struct yaml_node *container)
@@ -140,7 +140,7 @@ static const struct yaml_node *networks_of(struct rest_run *r,
 	return NULL;
 }
 
-/* Return the network whose name comes first, or NULL. */
+/* Return the network whose name sorts first, or NULL. */
 static const struct yaml_node *first_network(const struct yaml_node *networks)
 {
 	const struct yaml_node *first = NULL;

@@ -104,8 +104,8 @@ static bool read_cidr(struct str text, char *out)
 }
 
 /*
- * Add the labels of a service that the roles services and tasks have in common;
- * `service` may be NULL.
+ * Add the labels for a service that the targets of the roles services and tasks
+ * have in common; `service` NULL: add none.
  */
 static void add_service(struct rest_run *r, const struct yaml_node *service)
 {
@@ -127,7 +127,10 @@ static bool is_tcp(const struct yaml_node *port)
 	return str_is(doc_text(port, "Protocol"), "tcp");
 }
 
-/* Add the target of a service at an address; `port` may be NULL. */
+/*
+ * Add the target of a service at `address` and `port`; NULL: the configured
+ * port.
+ */
 static void add_service_target(struct rest_run *r,
 			       const struct yaml_node *service,
 			       struct str network, const char *address,
@@ -195,7 +198,9 @@ static int services_finish(struct rest_run *r, struct err *err)
 	return 0;
 }
 
-/* Add the target of a task at an address; `port` may be NULL. */
+/*
+ * Add the target of a task at `address` and `port`; NULL: the configured port.
+ */
 static void add_task_target(struct rest_run *r, const struct yaml_node *task,
 			    struct str network, struct str address,
 			    const struct yaml_node *port)
@@ -216,7 +221,7 @@ static void add_task_target(struct rest_run *r, const struct yaml_node *task,
 	docker_add_network(r, swarm_network_labels, network);
 }
 
-/* Add the targets for the ports that a task has on its node. */
+/* Add a target for each TCP port that a task has published on its node. */
 static void map_host_ports(struct rest_run *r, const struct yaml_node *task)
 {
 	const struct yaml_node *ports =
@@ -309,8 +314,8 @@ static void map_node(struct rest_run *r, const struct yaml_node *node)
 }
 
 /*
- * The functions below write the URLs of lists. The filters only apply to the
- * list of the configured role.
+ * The functions below write the URLs of lists. Only the list of what the
+ * configured role finds is filtered.
  */
 
 static bool write_services_url(struct rest_run *r, size_t i, struct buf *out)

@@ -28,7 +28,7 @@ static bool is_pattern(struct str s)
 }
 
 /*
- * Decode the key "files"; its paths are relative to the folder of the
+ * Decode the key "files". A relative path is relative to the folder of the
  * configuration file.
  */
 static void file_config_decode_files(struct yaml *y, const struct yaml_node *n,

@@ -13,7 +13,7 @@
 /* An entry of file_sd_configs. */
 struct file_config {
 	struct discovery_config base;
-	struct str *files; /* patterns of paths */
+	struct str *files; /* patterns of the paths of files, see glob(7) */
 	size_t file_count;
 };
 

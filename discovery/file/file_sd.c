@@ -6,8 +6,8 @@
  * dropped.
  *
  * Folders are watched, not files: editors and Kubernetes replace a file, or a
- * link to a file, by renaming another one, and a watch would stay with the old
- * file.
+ * link to a file, by giving its name to another file, and the watch of a file
+ * would stay with the old one.
  */
 #include "discovery/core/kinds.h"
 
@@ -25,7 +25,8 @@
 #include "discovery/file/file_config.h"
 
 /*
- * ms to wait after an event, so that several changes in a row cause one refresh
+ * ms to wait after an event other than the creation of a file, so that several
+ * changes in a row cause one refresh
  */
 #define SETTLE_MS 50
 
@@ -40,7 +41,8 @@ struct source {
 	char *path;
 	/* hash of the text that `groups` was made from */
 	uint64_t hash;
-	struct target_groups *groups; /* target groups; NULL: never read yet */
+	/* NULL: the file was never parsed without errors */
+	struct target_groups *groups;
 	/* whether the current or latest refresh has found the file */
 	bool there;
 };
@@ -50,7 +52,11 @@ struct files {
 	VEC(char *) patterns;
 	VEC(struct source) sources;
 	size_t bytes; /* of the target groups of all sources */
-	bool is_full; /* a file was refused for lack of memory */
+	/*
+	 * the latest refresh has refused a file, because the target groups of
+	 * all files would be too large
+	 */
+	bool is_full;
 	/*
 	 * The inotify descriptor; -1: not available, so that files are read at
 	 * each refresh_interval only.
@@ -67,7 +73,7 @@ static void source_fini(struct source *s)
 	target_groups_unref(s->groups);
 }
 
-/* Return the folder of a path; the caller owns it. */
+/* Return the folder of a path; the caller owns the text. */
 static char *folder_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -197,7 +203,7 @@ static size_t source_bytes(const struct source *s)
 }
 
 /*
- * Check that the target groups of all files together fit into
+ * Check that the target groups of all files of the entry together fit into
  * TARGET_GROUPS_BYTES_MAX if those of the source `s` take `size` bytes.
  * ERR_TOOBIG: they do not fit.
  */
@@ -213,9 +219,10 @@ static int check_room(const struct files *f, const struct source *s,
 }
 
 /*
- * Read a file, and replace the target groups of the source if the text has
- * changed. On errors the old groups stay. *changed is set to true if the groups
- * were replaced, and otherwise left unchanged.
+ * Read the file of the source `s`, and replace the target groups of `s`, unless
+ * the text is the one that they were made from. On errors the old groups stay.
+ * If the groups were replaced, *changed is set to true; otherwise *changed
+ * stays as it was.
  */
 static int read_source(struct files *f, struct source *s, bool *changed,
 		       struct err *err)
@@ -229,8 +236,8 @@ static int read_source(struct files *f, struct source *s, bool *changed,
 	hash = hash_bytes(buf_bytes(&text));
 	if (!rc && !(s->groups && s->hash == hash)) {
 		/*
-		 * The groups are about as large as the text: do not parse a
-		 * text that is too large.
+		 * Groups take about as much memory as their text. If not even
+		 * the text fits, do not parse it.
 		 */
 		rc = check_room(f, s, text.len, err);
 		if (!rc)
@@ -255,8 +262,9 @@ static int read_source(struct files *f, struct source *s, bool *changed,
 }
 
 /*
- * Warn about a missing file, but only until the provider has reported its
- * first result: from then on files may come and go.
+ * Warn that there is no file for `files`, a path or a pattern, but only until
+ * the provider has reported a result or a failure: from then on files may come
+ * and go.
  */
 static void tell_absent(const struct provider *p, const char *files)
 {
@@ -267,8 +275,9 @@ static void tell_absent(const struct provider *p, const char *files)
 }
 
 /*
- * Read one file that matches a pattern. A file that exists but cannot be read
- * or parsed is marked as found, so that it keeps its old target groups.
+ * Read the file `path`, which matches a pattern, and set *changed to true if
+ * its target groups have changed. A file that exists but cannot be read or
+ * parsed is marked as found, so that its old target groups stay.
  */
 static void file_sd_add_item(struct provider *p, const char *path,
 			     bool *changed)
@@ -323,9 +332,9 @@ static void forget_gone(struct provider *p, bool *changed)
 
 /*
  * Called by glob() for a folder that glob() cannot read; `error` is the value
- * of errno. Returns 0 if the folder does not exist: it then contains no files,
- * and glob() goes on. Otherwise returns 1, which aborts glob(), because the
- * folder may contain matching files.
+ * of errno. Returns 0 if the folder does not exist or is not a folder: there
+ * are no files in it, and glob() goes on. Otherwise returns 1, which aborts
+ * glob(), because the folder may contain matching files.
  */
 static int on_folder(const char *path UNUSED, int error)
 {
@@ -402,9 +411,10 @@ static void file_sd_publish(struct provider *p, struct files *f)
 }
 
 /*
- * Folders are watched before files are read, so that a change in between is not
- * missed. The first result is reported even if it has no targets, because the
- * manager waits for a result of each discovery of a job.
+ * Read all files, and report the target groups if they have changed. Folders
+ * are watched before files are read, so that a change in between is not missed.
+ * The first result is reported even if it has no targets, because the manager
+ * waits for a result of each discovery of a job.
  */
 static void files_refresh(struct provider *p)
 {
@@ -458,7 +468,10 @@ static void check_file(const char *path,
 	source_fini(&s);
 }
 
-/* Read all files of an entry. */
+/*
+ * Read all files of an entry, and call tell() with the first mistake of each
+ * file, and for each pattern that no file matches.
+ */
 static void files_examine(const struct discovery_config *base,
 			  void (*tell)(void *ctx, const char *text), void *ctx)
 {

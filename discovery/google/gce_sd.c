@@ -33,7 +33,10 @@ static const struct field_row gce_labels[] = {
 	{ 0 },
 };
 
-/* Add the labels of the items of the metadata and of all interfaces. */
+/*
+ * Add a label for the address of each network interface, and one for each item
+ * of the metadata.
+ */
 static void add_gce_items(struct rest_run *r, const struct yaml_node *instance)
 {
 	const struct yaml_node *interfaces =

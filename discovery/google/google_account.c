@@ -21,7 +21,7 @@
 #define USER_FILE     ".config/gcloud/application_default_credentials.json"
 #define JWT_GRANT     "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
-/* Life of a signed request for a token. */
+/* How long a signed request for a token (JWT) is valid. */
 #define JWT_LIFE_S 3600
 
 struct google_account {

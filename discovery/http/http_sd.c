@@ -21,7 +21,8 @@
 struct http_source {
 	char *url;
 	char *shown; /* result of endpoint_url_shown() for `url` */
-	char *label; /* the label __meta_url: url without user and password */
+	/* value of the label __meta_url: `url` without user and password */
+	char *label;
 	char *interval; /* header line with the refresh interval */
 	struct http_config *config;
 	/* hash of the body that was parsed last without errors */
@@ -30,8 +31,8 @@ struct http_source {
 };
 
 /*
- * Copy the configuration. Requests carry the refresh interval in the same
- * header as Prometheus' requests.
+ * Copy what requests need from the configuration. The refresh interval is sent
+ * in the same header as in Prometheus' requests.
  */
 static void *source_open(struct provider *p)
 {
@@ -77,8 +78,9 @@ static int check_response(const struct http_response *r, struct err *err)
 }
 
 /*
- * Parse a body and report its target groups. A body that equals the previous
- * one is not parsed again, so that it does not cause a new target set.
+ * Parse the body `text` and report its target groups. A body that is the same
+ * as the one that was reported last is not parsed again, so that the jobs are
+ * not given equal targets once more.
  */
 static int http_sd_take(struct provider *p, struct http_source *s,
 			struct bytes text, struct err *err)

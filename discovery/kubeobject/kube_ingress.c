@@ -37,7 +37,9 @@ static bool tls_has(const struct tls_hosts *t, struct str host)
 			  &host) != TABLE_NONE;
 }
 
-/* Collect the hosts of all certificates. */
+/*
+ * Collect the hosts of all certificates of an ingress; each host is kept once.
+ */
 static void tls_read(struct tls_hosts *t, const struct yaml_node *object)
 {
 	const struct yaml_node *list = doc_find(object, "spec.tls");
@@ -59,8 +61,9 @@ static void tls_read(struct tls_hosts *t, const struct yaml_node *object)
 }
 
 /*
- * Return whether a certificate covers the host of a rule. The first part of a
- * host in a certificate can be *, which covers any first part.
+ * Return whether a certificate of the ingress covers `host`, the host of a
+ * rule. A certificate for a host that begins with "*." covers any first part of
+ * the host.
  */
 static bool tls_covers(const struct tls_hosts *t, struct str host)
 {

@@ -6,7 +6,7 @@
 #include "discovery/rest/document.h"
 
 enum {
-	PREFIX_MAX = 96 /* longest prefix of a label, in bytes */
+	PREFIX_MAX = 96 /* bytes of a buffer for the prefix of a label */
 };
 
 /*

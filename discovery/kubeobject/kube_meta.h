@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The labels that all Kubernetes objects have in common, the names of the
- * labels that lead from one object to another, and the functions that map each
- * kind of object to labels and targets.
+ * The labels that all Kubernetes objects have in common, the names of labels
+ * that several files use, and the functions that map each kind of object to
+ * labels and targets.
  *
  * Source: prometheus.io/docs/prometheus/latest/configuration/configuration,
  * kubernetes_sd_config.
@@ -37,7 +37,10 @@
 void kube_add_meta(struct group_builder *b, const char *prefix,
 		   const struct yaml_node *object);
 
-/* Add target labels for the labels and the annotations of an object. */
+/*
+ * Add target labels for the labels and the annotations of an object; `prefix`
+ * is __meta_kubernetes_<kind>.
+ */
 void kube_add_maps(struct group_builder *b, const char *prefix,
 		   const struct yaml_node *object);
 
@@ -45,11 +48,17 @@ void kube_add_maps(struct group_builder *b, const char *prefix,
 void kube_add_namespace(struct group_builder *b,
 			const struct yaml_node *object);
 
-/* Add the labels for kind and name of the controller that owns an object. */
+/*
+ * Add the labels KUBE_POD_CONTROLLER_KIND and KUBE_POD_CONTROLLER_NAME, for the
+ * controller that owns `object`; without a controller, add no label.
+ */
 void kube_add_controller(struct group_builder *b,
 			 const struct yaml_node *object);
 
-/* Add the labels and targets of endpoints to the group that was begun last. */
+/*
+ * Add the labels and targets of an object of the kind Endpoints to the group
+ * that was begun last.
+ */
 void kube_map_endpoints(struct group_builder *b,
 			const struct yaml_node *object);
 

@@ -7,7 +7,10 @@
 #include "discovery/kubeobject/kube_meta.h"
 #include "discovery/rest/document.h"
 
-/* Add a label for each condition of a node, such as Ready. */
+/*
+ * Add a label for each condition of a node, such as Ready; its value is the
+ * status of the condition in lower case.
+ */
 static void node_add_conditions(struct group_builder *b,
 				const struct yaml_node *object)
 {
@@ -30,7 +33,10 @@ static void node_add_conditions(struct group_builder *b,
 	buf_fini(&status);
 }
 
-/* Return the address of a node by which it is scraped; empty: none. */
+/*
+ * Return the address for the target of a node: the first address of the first
+ * type in `paths` that the node has; empty: none.
+ */
 static struct str node_address(const struct yaml_node *object)
 {
 	static const char *const paths[] = {

@@ -20,10 +20,7 @@ static const struct field_row pod_labels[] = {
 	{ 0 },
 };
 
-/*
- * Add the target of a container at one of its ports; `port` NULL: it has no
- * ports.
- */
+/* Add the target of a container at `port`; NULL: the container has no ports. */
 static void pod_add_target(struct group_builder *b,
 			   const struct yaml_node *object, struct str id,
 			   const struct yaml_node *container,
@@ -53,7 +50,9 @@ static void pod_add_target(struct group_builder *b,
 	group_label(b, KUBE_CONTAINER_ID, id);
 }
 
-/* Return the id of a container; empty: it has not started. */
+/*
+ * Return the ID of the container `name`; empty: the container has not started.
+ */
 static struct str pod_container_id(const struct yaml_node *statuses,
 				   struct str name)
 {
@@ -66,7 +65,10 @@ static struct str pod_container_id(const struct yaml_node *statuses,
 	return str_of("");
 }
 
-/* Add the targets of a list of containers. */
+/*
+ * Add the targets of the init containers of a pod (`init`), or of its other
+ * containers.
+ */
 static void pod_add_containers(struct group_builder *b,
 			       const struct yaml_node *object, bool init)
 {

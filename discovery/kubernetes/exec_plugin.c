@@ -42,7 +42,10 @@ struct exec_plugin {
 	int64_t deadline_ns;
 };
 
-/* Return whether `v` sets the variable that `entry`, "NAME=value", sets. */
+/*
+ * Return whether one of the `count` texts in `v` sets the variable that
+ * `entry`, "NAME=value", sets.
+ */
 static bool env_has(char *const *v, size_t count, const char *entry)
 {
 	size_t len = strcspn(entry, "=") + 1;
@@ -54,7 +57,10 @@ static bool env_has(char *const *v, size_t count, const char *entry)
 	return false;
 }
 
-/* Start the program in a process group of its own. */
+/*
+ * Start the program in a process group of its own; `output` becomes its
+ * standard output.
+ */
 static int plugin_spawn(struct exec_plugin *x,
 			const struct exec_plugin_config *c, int output,
 			struct err *err)
@@ -121,7 +127,10 @@ static void plugin_free(struct exec_plugin *x)
 /* The number of plugins that do not end although they were killed. */
 static atomic_int unkillable;
 
-/* Wait for the end of a plugin that could not be killed. */
+/*
+ * A thread that waits for the end of a plugin that was killed; `arg` is the
+ * plugin's PID.
+ */
 static void *plugin_wait(void *arg)
 {
 	pid_t *pid = arg;
@@ -146,7 +155,9 @@ static void plugin_reap(const struct exec_plugin *x)
 
 	kill(-x->pid, SIGKILL);
 	kill(x->pid, SIGKILL);
-	/* A plugin that has ended already is not waited for. */
+	/*
+	 * If the plugin has ended already, this reaps it, and there is no wait.
+	 */
 	if (waitpid(x->pid, NULL, WNOHANG) != 0)
 		return;
 	if (x->process >= 0)
@@ -190,7 +201,10 @@ static bool plugin_read(struct exec_plugin *x)
 	return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-/* Called when the plugin prints something, or closes its output. */
+/*
+ * Called when the plugin prints something, or closes its output. A plugin that
+ * prints too much fails.
+ */
 static void plugin_on_output(void *ctx, int fd UNUSED, unsigned ready UNUSED)
 {
 	struct exec_plugin *x = ctx;
@@ -205,7 +219,10 @@ static void plugin_on_output(void *ctx, int fd UNUSED, unsigned ready UNUSED)
 	plugin_fail(x, &err);
 }
 
-/* Called when the plugin has ended. */
+/*
+ * Called when the plugin has ended: read the rest of its output, and report the
+ * credential, or the error.
+ */
 static void plugin_on_exit(void *ctx, int fd UNUSED, unsigned ready UNUSED)
 {
 	struct exec_plugin *x = ctx;
@@ -354,7 +371,10 @@ static bool plugin_read_time(const char *text, int64_t *ms)
 	return true;
 }
 
-/* Set the members of a credential from the member `status` of the output. */
+/*
+ * Set the members of a credential from `status`, the member `status` of the
+ * output.
+ */
 static int plugin_take_status(struct exec_credential *c,
 			      const struct yaml_node *status, struct err *err)
 {

@@ -75,8 +75,8 @@ static bool json_ends_word(uint8_t c)
 }
 
 /*
- * Scan bytes of a piece. Returns how many of them belong to the piece, and sets
- * *ended if the piece ends there.
+ * Scan `text`, which begins within a piece. Returns how many bytes belong to
+ * the piece, and sets *ended to true if the piece ends after them.
  */
 static size_t json_scan_piece(struct json_pieces *p, struct bytes text,
 			      bool *ended)
@@ -110,7 +110,10 @@ static void json_begin_piece(struct json_pieces *p, uint8_t c)
 		(void)json_piece_byte(p, c);
 }
 
-/* Return the state after a byte of the text outside of pieces; -1: invalid. */
+/*
+ * Return what is expected after the byte `c`, which is outside of pieces; -1:
+ * `c` is invalid there.
+ */
 static int json_next_state(struct json_pieces *p, uint8_t c)
 {
 	switch (p->expects) {
@@ -131,7 +134,7 @@ static int json_next_state(struct json_pieces *p, uint8_t c)
 	}
 }
 
-/* Return whether a byte begins a piece, instead of changing the state. */
+/* Return whether the byte `c`, which is outside of pieces, begins a piece. */
 static bool json_begins_piece(const struct json_pieces *p, uint8_t c)
 {
 	if (p->expects == JSON_TOP)

@@ -21,8 +21,8 @@
 #include "base/err.h"
 
 /*
- * Receive a piece. `key` is the name of the member; empty in a stream. An
- * error ends the reading.
+ * Receive a piece. `key` is the name of the member whose value is the piece, or
+ * contains it; empty in a stream. An error ends the reading.
  */
 typedef int (*json_piece_fn)(void *ctx, struct str key, struct bytes piece,
 			     struct err *err);
@@ -33,8 +33,8 @@ enum json_expects {
 	JSON_FIRST,   /* the first member, or the end of the list */
 	JSON_MEMBER,  /* a member */
 	JSON_KEY,     /* the rest of a member's name */
-	JSON_COLON,   /* the colon after it */
-	JSON_VALUE,   /* a value */
+	JSON_COLON,   /* the colon after the name */
+	JSON_VALUE,   /* the value of a member */
 	JSON_ELEMENT, /* an element of `items`, or the end of `items` */
 	JSON_NEXT,    /* an element of `items` */
 	JSON_ENOUGH,  /* a comma in `items`, or the end of `items` */
@@ -66,15 +66,18 @@ void json_pieces_init(struct json_pieces *p, bool is_list, json_piece_fn piece,
 void json_pieces_fini(struct json_pieces *p);
 
 /*
- * Read the next part of the text, and pass each piece that ends in it to
- * piece(). ERR_INVALID: the text is not a list (p->is_list) or not a stream.
- * ERR_TOOBIG: a piece is larger than YAML_TEXT_MAX. Other errors are those of
- * piece().
+ * Read `text`, the next part of the list or stream, and pass each piece that
+ * ends in this part to piece(). ERR_INVALID: what was read is not a list (if
+ * p->is_list) or not a stream. ERR_TOOBIG: a piece is larger than
+ * YAML_TEXT_MAX. Other errors are those of piece().
  */
 NODISCARD int json_pieces_feed(struct json_pieces *p, struct bytes text,
 			       struct err *err);
 
-/* Return whether the text is complete; a stream may end after any object. */
+/*
+ * Return whether the list or stream may end here: a list after its last byte, a
+ * stream after any object.
+ */
 bool json_pieces_done(const struct json_pieces *p);
 
 #endif

@@ -14,12 +14,15 @@
 #define NAMESPACE_MAX 256 /* longest name of a namespace, in bytes */
 
 /*
- * A plugin is not run again for this time after a run that failed, or that
- * printed a credential which the API server refuses.
+ * After a run of a plugin that has failed, or has printed a credential that the
+ * API server refuses, the plugin is not run again for this time.
  */
 #define PLUGIN_PAUSE_NS 5000000000LL
 
-/* Where an access comes from. */
+/*
+ * Where an access comes from: the key api_server, the service account of the
+ * pod, or a kubeconfig file.
+ */
 enum kube_origin {
 	KUBE_CONFIGURED,
 	KUBE_IN_CLUSTER,
@@ -32,7 +35,7 @@ struct kube_access {
 	void (*ready)(struct provider *p);
 	enum kube_origin origin;
 	char *path;              /* of the kubeconfig file */
-	struct file_stamp stamp; /* its state when it was read */
+	struct file_stamp stamp; /* stamp of that file when it was read last */
 	struct kubeconfig file;  /* server NULL: not read */
 	char *url;               /* NULL: not known yet */
 	char *shown;
@@ -68,7 +71,7 @@ struct kube_access *kube_access_new(struct provider *p, struct str api_server,
 	return a;
 }
 
-/* Forget the client's options. */
+/* Forget the options of the HTTP client, with the credentials. */
 static void access_forget(struct kube_access *a)
 {
 	http_config_unref(a->http);
@@ -102,7 +105,10 @@ const char *kube_access_shown(const struct kube_access *a)
 	return a->shown;
 }
 
-/* Set URL and options from the environment of a pod. */
+/*
+ * Set the URL from the environment variables of a pod, and the options from the
+ * files of its service account.
+ */
 static int access_set_pod(struct kube_access *a, struct err *err)
 {
 	const char *host = env_find("KUBERNETES_SERVICE_HOST");
@@ -167,7 +173,10 @@ static void access_on_plugin(void *ctx, struct exec_credential *c,
 	a->ready(a->p);
 }
 
-/* Start the plugin, unless it runs or has failed a moment ago. */
+/*
+ * Start the plugin, unless it runs or has failed a moment ago. Returns
+ * KUBE_ACCESS_PENDING if the plugin runs, or the error.
+ */
 static int access_run_plugin(struct kube_access *a, struct err *err)
 {
 	int rc;
@@ -183,7 +192,9 @@ static int access_run_plugin(struct kube_access *a, struct err *err)
 	return rc ? rc : KUBE_ACCESS_PENDING;
 }
 
-/* Read the kubeconfig file, if it has changed. */
+/*
+ * Read the kubeconfig file, if it was not read yet or has changed since then.
+ */
 static int access_read_file(struct kube_access *a, struct err *err)
 {
 	struct file_stamp stamp = file_stamp(a->path);

@@ -35,10 +35,10 @@ struct kube_login {
 #define KUBE_ACCESS_PENDING 1
 
 /*
- * Make an access. `api_server` and `kubeconfig` are copied; if both are empty,
- * the service account of the pod is used. ready() is called when a credential
- * plugin has ended, with or without success, or was cancelled because the
- * kubeconfig file has changed.
+ * Make an access, from `api_server`, a URL, or from `kubeconfig`, the path of a
+ * kubeconfig file; if both are empty, from the service account of the pod. The
+ * texts are copied. ready() is called when a credential plugin has ended, with
+ * or without success, or was cancelled because the kubeconfig file has changed.
  */
 struct kube_access *kube_access_new(struct provider *p, struct str api_server,
 				    struct str kubeconfig,
@@ -49,9 +49,9 @@ void kube_access_free(struct kube_access *a);
 
 /*
  * Set *login and return 0, or return KUBE_ACCESS_PENDING: a credential plugin
- * runs, and ready() will be called.
- * Errors: the kubeconfig file cannot be used, the credential plugin has failed,
- * or the environment variables of a pod are missing.
+ * runs, and ready() will be called. Then call this function again.
+ * Errors: the kubeconfig file cannot be used, the credential plugin has failed
+ * or cannot be started, or the environment variables of a pod are missing.
  */
 NODISCARD int kube_access_get(struct kube_access *a, struct kube_login *login,
 			      struct err *err);

@@ -56,7 +56,10 @@ void kube_config_init(struct discovery_config *base);
 void kube_config_check(struct yaml *y, const struct yaml_node *entry,
 		       struct discovery_config *base);
 
-/* Report a role whose targets have no ID of a container. */
+/*
+ * Report an error if the role is a known one other than pod: only the targets
+ * of pods have the ID of a container.
+ */
 void kube_config_check_containers(struct yaml *y, const struct yaml_node *entry,
 				  const struct discovery_config *base);
 

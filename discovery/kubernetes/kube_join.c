@@ -8,7 +8,7 @@
 #include "discovery/kubeobject/kube_meta.h"
 #include "discovery/kubernetes/kube_parts.h"
 
-/* A port of a pod for which the endpoints already have a target. */
+/* A port at which the endpoints have a target, and the pod of this target. */
 struct seen_port {
 	const struct target_groups *pod;
 	struct str port;
@@ -23,7 +23,10 @@ struct joining {
 	size_t lacking; /* number of objects that lack the labels of others */
 };
 
-/* Return whether an object needs joined groups. */
+/*
+ * Return whether the object needs joined groups: it has parts other than
+ * itself, or it is a pod that can get the name of its Job.
+ */
 static bool join_is_needed(const struct joining *j)
 {
 	for (size_t i = 1; i < j->p.v.count; i++) {
@@ -33,7 +36,7 @@ static bool join_is_needed(const struct joining *j)
 	return j->p.c->role == KUBE_POD && j->p.c->attach_job;
 }
 
-/* Return whether the groups were made of the same parts as were found now. */
+/* Return whether the joined groups `g` were made of the parts in j->p.v. */
 static bool join_is_current(const struct joining *j,
 			    const struct target_groups *g)
 {
@@ -96,7 +99,7 @@ static void add_workload(struct label_list *l, const char *name,
 
 /*
  * Return the name of the controller of the object `g`; empty: the controller is
- * not of this kind, or `g` is NULL.
+ * not of the kind `kind`, or `g` is NULL.
  */
 static struct str controller_name(const struct target_groups *g,
 				  const char *kind)
@@ -149,9 +152,9 @@ static struct str target_port(const struct joining *j,
 }
 
 /*
- * Return the target of a pod for `port`. If several containers have the port,
- * the last container counts; of the targets of this container, the first one
- * with the port. NULL: no container has the port.
+ * Return the target of `pod` at the port `port`. If several containers have the
+ * port, the last of them counts; of several targets of this container with the
+ * port, the first. NULL: no container has the port.
  */
 static const struct label_list *find_container(const struct target_groups *pod,
 					       struct str port)
@@ -190,8 +193,8 @@ static const struct label_list *join_container(struct joining *j,
 
 /*
  * Return the labels that a target of endpoints gets from its pod, with `rest`
- * after them. `own` are the labels of the target itself, and `parts` its pod
- * and the parts of the pod.
+ * after them, and add the port of the target to j->seen. `own` are the labels
+ * of the target itself; `parts` are the pod and the parts of the pod.
  */
 static const struct label_list *
 join_target_pod(struct joining *j, const struct label_list *own,
@@ -220,7 +223,10 @@ join_target_pod(struct joining *j, const struct label_list *own,
 	return join_link(j, protocol, 1, rest);
 }
 
-/* Add a target of endpoints; `parts` are its pod and the parts of the pod. */
+/*
+ * Add a target of endpoints; `parts` are the target's pod, which may be NULL,
+ * and the parts of the pod.
+ */
 static void join_target(struct joining *j, const struct label_list *own,
 			struct target_groups *const *parts)
 {
@@ -244,8 +250,9 @@ static int by_pod_and_port(const void *a, const void *b)
 }
 
 /*
- * Add a target for each port of a pod for which join_target() has not added a
- * target of this pod. `parts` are the parts of the pod.
+ * Add a target for each port of `pod` at which the endpoints have no target,
+ * that is, for each port that is not in j->seen. `parts` are the parts of the
+ * pod.
  */
 static void join_other_ports(struct joining *j, struct target_groups *pod,
 			     struct target_groups *const *parts)
@@ -276,8 +283,8 @@ static bool join_same_pod(const void *ctx, uint32_t number, const void *key)
 }
 
 /*
- * Return whether part `n` is a pod that no earlier target has, and note the
- * pod.
+ * Return whether part number `n` is a pod that no earlier target has, and add
+ * this pod to `pods`.
  */
 static bool is_first_of_pod(struct table *pods,
 			    struct target_groups *const *parts, uint32_t n)
@@ -291,7 +298,10 @@ static bool is_first_of_pod(struct table *pods,
 	return true;
 }
 
-/* Make the targets of endpoints. */
+/*
+ * Make the targets of endpoints or of a slice: first one for each of their own
+ * targets, then one for each other port of the pods of these targets.
+ */
 static void join_endpoints(struct joining *j, const struct target_group *own)
 {
 	struct target_groups *const *parts = j->p.v.v;

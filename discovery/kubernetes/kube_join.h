@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Makes the target groups of a Kubernetes discovery. The objects of the
- * configured role get labels of other objects: endpoints and slices those of
- * their service and of the pods of their targets. If attach_metadata asks for
- * them, objects also get the labels of their namespace, and pods and the
- * targets of endpoints those of their node and of the workload (Deployment,
- * Job, CronJob) that controls the pod.
+ * configured role get labels of other objects. Endpoints and endpoint slices
+ * get the labels of their service, and each of their targets gets the labels of
+ * its pod. The other labels are added if attach_metadata asks for them: objects
+ * get the labels of their namespace; pods, and the targets of endpoints and
+ * slices, get the labels of their node, and the name of the workload
+ * (Deployment, Job, CronJob) that controls the pod.
  *
  * Such joined groups use the label lists of the objects that they are made of,
  * so that labels are stored once. The joined groups of an object are made again
@@ -22,11 +23,12 @@
 #include "discovery/kubernetes/kube_store.h"
 
 /*
- * Append the target groups of the objects of the role to `out`, which gets a
- * reference to each. Slices of the second IP family of a service, and pods on
- * nodes that are not selected, are left out. Returns the number of objects that
- * lack the labels of other objects, because with those labels the stores would
- * exceed their memory limit.
+ * Append the target groups of the objects of the role c->role to `out`, which
+ * gets a reference to each. Slices of the second IP family of a service are
+ * left out; with attach_metadata.node and a selector for nodes, also pods on
+ * other nodes. Returns the number of objects that lack the labels of other
+ * objects, because with those labels the stores would exceed their memory
+ * limit.
  */
 size_t kube_join_all(struct kube_stores *s, const struct kube_config *c,
 		     struct target_groups_list *out);

@@ -42,7 +42,10 @@ struct str kube_object_label(const struct target_groups *g, const char *name)
 	return g ? kube_list_label(&g->v[0].labels, name) : str_of("");
 }
 
-/* Find an object with this name in the namespace; NULL: it is not known. */
+/*
+ * Find the object `name` in the namespace p->namespace; NULL: the object is not
+ * known.
+ */
 static struct target_groups *parts_find(const struct kube_parts *p,
 					enum kube_resource_id id,
 					struct str name)
@@ -50,7 +53,10 @@ static struct target_groups *parts_find(const struct kube_parts *p,
 	return kube_store_find(p->s, id, p->namespace, name);
 }
 
-/* Find a node by its name; NULL: it is not known, or nodes are not attached. */
+/*
+ * Find the node `name`; NULL: the node is not known, or attach_metadata does
+ * not ask for nodes.
+ */
 static struct target_groups *parts_node(const struct kube_parts *p,
 					struct str name)
 {
@@ -60,7 +66,8 @@ static struct target_groups *parts_node(const struct kube_parts *p,
 }
 
 /*
- * Add the parts of a pod, but not the pod itself. `pod` and `node` may be NULL.
+ * Add the parts of `pod`: `node`, the ReplicaSet and the Job, but not the pod
+ * itself. `pod` and `node` may be NULL.
  */
 static void parts_add_pod(struct kube_parts *p, const struct target_groups *pod,
 			  struct target_groups *node)

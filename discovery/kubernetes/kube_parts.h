@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The parts of an object: the objects from which its groups take labels. Parts
- * are the namespace of any object, the node and the workload of a pod, and the
- * service and the pods of endpoints, with the parts of these pods.
+ * are the object itself, its namespace, the node and the ReplicaSet or Job of a
+ * pod, and the service and the pods of endpoints or slices, with the parts of
+ * these pods.
  *
  * Ownership: parts are borrowed from the stores.
  * Threads: the manager's loop.
@@ -18,7 +19,8 @@
  * to its pod, its node and a port.
  */
 struct endpoint_names {
-	const char *kind; /* of the object that an address belongs to */
+	/* kind of the object that the target's address belongs to */
+	const char *kind;
 	const char *name;
 	const char *node;
 	const char *port; /* NULL: the port is part of __address__ */
@@ -28,8 +30,8 @@ struct endpoint_names {
 	 */
 	const char *protocol;
 	/*
-	 * the label `node` has precedence over the name of an object of kind
-	 * Node
+	 * the label `node`, if there is one, has precedence over the label
+	 * `name` of an address that belongs to an object of kind Node
 	 */
 	bool node_first;
 };
@@ -59,7 +61,7 @@ enum {
 
 /*
  * The objects from which the groups of one object are made. An element of `v`
- * is NULL if the object is not known or not wanted.
+ * is NULL if the object does not exist, is not known or is not wanted.
  */
 struct kube_parts {
 	const struct kube_stores *s;

@@ -12,7 +12,10 @@ static void selector_skip(struct str *s)
 	}
 }
 
-/* Remove `token` from the start of a text. Returns whether it was there. */
+/*
+ * Remove leading blanks and then `token` from the start of a text. Returns
+ * whether `token` was there.
+ */
 static bool selector_take(struct str *s, const char *token)
 {
 	selector_skip(s);
@@ -44,7 +47,7 @@ static struct str selector_word(struct str *s)
 
 /*
  * Remove a set of values, such as "(a, b)", from the start of a text. Returns
- * whether it was there.
+ * whether there was a valid set.
  */
 static bool selector_take_set(struct str *s)
 {
@@ -56,7 +59,10 @@ static bool selector_take_set(struct str *s)
 	return selector_take(s, ")");
 }
 
-/* Remove what follows the key of a requirement. Returns whether it is valid. */
+/*
+ * Remove what follows the key of a requirement, such as "=web" or " in (a, b)".
+ * Returns whether that is valid.
+ */
 static bool selector_take_rest(struct str *s)
 {
 	static const char *const signs[] = { "==", "!=", "=", ">", "<" };

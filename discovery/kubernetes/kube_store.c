@@ -72,7 +72,7 @@ static uint64_t kube_key_hash(const char *key)
 	return hash_key(bytes_of(str_of(key)));
 }
 
-/* Return the number of an object, or TABLE_NONE. */
+/* Return the number of the object with the key `key`, or TABLE_NONE. */
 static uint32_t kube_find_key(const struct kube_store *one, const char *key)
 {
 	return table_find(&one->by_key, kube_key_hash(key), kube_same_key, one,
@@ -88,7 +88,7 @@ static void kube_write_key(struct buf *key, struct str namespace,
 	buf_add(key, name.ptr, name.len);
 }
 
-/* Remove object number `n`; the last object takes its number. */
+/* Remove object number `n`; the last object gets the number `n`. */
 static void kube_remove_at(struct kube_stores *s, struct kube_store *one,
 			   uint32_t n)
 {
@@ -105,7 +105,7 @@ static void kube_remove_at(struct kube_stores *s, struct kube_store *one,
 	s->changed = true;
 }
 
-/* Make the compact groups of an object; the caller owns *out. */
+/* Make the compact groups of `object`; the caller owns a reference to *out. */
 static int kube_make_own(struct kube_stores *s, enum kube_resource_id id,
 			 const struct yaml_node *object,
 			 struct target_groups **out, struct err *err)
@@ -147,8 +147,8 @@ static void kube_object_set(struct kube_stores *s, struct kube_object *o,
 }
 
 /*
- * Add or replace the object with this key; take over the reference to `own`,
- * also on an error.
+ * Add or replace the object with the key `key`; take over the reference to
+ * `own`, its groups, also on an error.
  */
 static int kube_put_key(struct kube_stores *s, enum kube_resource_id id,
 			const char *key, struct target_groups *own,
@@ -219,8 +219,8 @@ void kube_store_remove(struct kube_stores *s, enum kube_resource_id id,
 }
 
 /*
- * Return whether the object with this key is in `namespace`; if `namespace` is
- * empty, all objects are.
+ * Return whether the object with the key `key` is in `namespace`; if
+ * `namespace` is empty, every object is.
  */
 static bool kube_key_is_in(const char *key, struct str namespace)
 {

@@ -22,12 +22,12 @@ struct kube_object {
 	/* labels and targets of the object itself */
 	struct target_groups *own;
 	/*
-	 * `own` together with what other objects add; NULL: not made, or
-	 * nothing is added
+	 * `own` together with the labels of other objects (see kube_join.h);
+	 * NULL: not made yet, not needed, or too large
 	 */
 	struct target_groups *joined;
 	/*
-	 * number of the newest list when the object was put; see
+	 * number of the watch's newest list when the object was put last; see
 	 * kube_store_sweep()
 	 */
 	uint32_t list;

@@ -24,7 +24,7 @@
  */
 #define WATCH_SECONDS 300
 
-/* Add the selectors of the configuration. */
+/* Add the selectors that the configuration has for the resource of a watch. */
 static void kube_url_add_selectors(const struct kube_watch *w, struct buf *url)
 {
 	const struct kube_selector *s;
@@ -93,7 +93,8 @@ static int64_t kube_url_add_watch(const struct kube_watch *w, struct buf *url)
 #define PAUSE_MIN_MS  800
 #define PAUSE_MAX_MS  30000
 /*
- * if the last pause began longer ago than this, the next pause is short again
+ * if the last pause began longer ago than this, the next pause has the shortest
+ * length again
  */
 #define PAUSE_RESET_NS  120000000000LL
 #define RETRY_AFTER_MAX 300 /* seconds */
@@ -178,7 +179,7 @@ static void watch_pause(struct kube_watch *w)
 		w->pause_ms = PAUSE_MAX_MS;
 }
 
-/* Report an error, and let the watch wait. */
+/* Report the error `err`, and delay the next request of the watch. */
 static void watch_fail(struct kube_watch *w, const struct err *err)
 {
 	struct err named = *err;
@@ -214,7 +215,7 @@ static void watch_succeed(struct kube_watch *w)
 
 /*
  * Report that objects were left out. The discovery then counts as failing until
- * the next list is complete; see list_end().
+ * the watch has read a list that leaves out no object; see list_end().
  */
 static void watch_report_refused(struct kube_watch *w)
 {
@@ -294,7 +295,10 @@ static int watch_take_event(struct kube_watch *w, const struct yaml_node *root,
 	return rc;
 }
 
-/* Called with each piece of an answer. */
+/*
+ * Called with each piece of an answer: for a list, the metadata or an object;
+ * for a watch request, an event.
+ */
 static int watch_on_piece(void *ctx, struct str key, struct bytes text,
 			  struct err *err)
 {
@@ -319,7 +323,10 @@ static int watch_on_piece(void *ctx, struct str key, struct bytes text,
 	return rc;
 }
 
-/* Receive the next part of an answer. */
+/*
+ * Receive the next part of an answer. Returns false on an error, which
+ * w->broken then describes.
+ */
 static bool watch_on_bytes(void *ctx, struct bytes b)
 {
 	struct kube_watch *w = ctx;
@@ -360,9 +367,10 @@ static void list_end(struct kube_watch *w)
 }
 
 /*
- * If a list that failed can be requested again at once in another way, set this
- * way and return true: without pages if a page has expired; without a version
- * if the server no longer has the version, or does not have it yet.
+ * If a list that has failed with the HTTP status `status` can be requested
+ * again at once in another way, choose this way and return true. The other way
+ * is without pages if the token of a page has expired, or without a version if
+ * the server no longer has the version, or does not have it yet.
  */
 static bool list_retry(struct kube_watch *w, long status)
 {
@@ -382,8 +390,9 @@ static bool list_retry(struct kube_watch *w, long status)
 }
 
 /*
- * If an answer with status 429 or above has a header Retry-After, delay the
- * next request by this time, at most by RETRY_AFTER_MAX.
+ * If an answer with status 429 or above has a header Retry-After with a number
+ * of seconds, delay the next request by this number, but at most by
+ * RETRY_AFTER_MAX.
  */
 static void watch_obey(struct kube_watch *w, const struct http_response *r)
 {
@@ -415,7 +424,10 @@ static int watch_check(const struct http_response *r, struct err *err)
 		       why.msg);
 }
 
-/* Called when the request for a page of a list has ended. */
+/*
+ * Called when the request for a page of a list has ended: go on with the next
+ * page, end the list, or try again.
+ */
 static void list_on_answer(struct kube_watch *w, const struct http_response *r)
 {
 	struct err err;
@@ -466,7 +478,10 @@ static void watch_end(struct kube_watch *w, long status, const struct err *err)
 	}
 }
 
-/* Called when a watch request has ended. */
+/*
+ * Called when a watch request has ended: decide when the next request of the
+ * watch starts, and whether it is for a list.
+ */
 static void watch_on_end(struct kube_watch *w, const struct http_response *r)
 {
 	bool is_short = clock_mono_ns() - w->started_ns < WATCH_SHORT_NS &&
@@ -550,7 +565,10 @@ static void watch_send(struct kube_watch *w, const struct kube_login *login)
 	buf_fini(&url);
 }
 
-/* Get the credentials, and start the next request of a watch. */
+/*
+ * Get the credentials, and start the next request of a watch. If a credential
+ * plugin must run first, only set w->wants_login.
+ */
 static void kube_watch_start(struct kube_watch *w)
 {
 	struct kube_login login;

@@ -6,16 +6,17 @@
  * go to the stores (kube_store.h), one at a time.
  *
  * When a watch request ends, the next one continues from the last
- * resourceVersion. When the server does not know that version any more (410
- * Gone), and after other errors except 429, 500 and a failed connection, the
- * objects are listed again; those that are missing from the new list are
- * removed. After an error, there is a pause of at least 0.8 seconds, which
- * grows to at most 60 seconds; a header Retry-After sets its length instead. A
- * 410 to a watch request causes a pause only if it comes soon after a list. A
- * list that can be requested in another way, for example without pages, is
- * repeated at once. After a watch request without an error, the next one starts
- * at the earliest one second after the start of that request. The objects stay
- * while the server does not answer.
+ * resourceVersion. But the objects are listed again if the server does not know
+ * that version any more (410 Gone), and after other errors, except after the
+ * status 429 or 500 and after a failed connection. Objects that are missing
+ * from the new list are removed. After an error, there is a pause of at least
+ * 0.8 seconds, which grows to at most 60 seconds; a header Retry-After in an
+ * answer with status 429 or above sets the length of the pause instead. Two
+ * errors cause no pause: a 410 to a watch request, unless the last list ended
+ * only moments ago, and the failure of a list that can be requested in another
+ * way, for example without pages. After a watch request without an error, the
+ * next one starts at the earliest one second after the start of that request.
+ * The objects stay while the server does not answer.
  *
  * Source: kubernetes.io/docs/reference/using-api/api-concepts, "Efficient
  * detection of changes" and "Retrieving large results sets in chunks".
@@ -40,10 +41,11 @@ enum kube_phase {
 	KUBE_WATCHING
 };
 
-/* How recent a list must be; see resourceVersion in the documentation above. */
+/* How recent a list must be; see resourceVersion in the source above. */
 enum kube_freshness {
-	KUBE_CACHED, /* at least as new as `version` */
-	KUBE_FRESH   /* the newest */
+	/* at least as new as kube_watch.version; NULL: of any age */
+	KUBE_CACHED,
+	KUBE_FRESH /* the newest */
 };
 
 /* The lists and watch requests of one resource in one namespace. */
@@ -55,7 +57,7 @@ struct kube_watch {
 	enum kube_phase phase;
 	int64_t due_ns;   /* when the next request starts */
 	bool wants_list;  /* whether the next request is for a list */
-	bool wants_login; /* it waits for a credential plugin */
+	bool wants_login; /* whether the watch waits for a credential plugin */
 	bool is_synced;   /* a list was read to its end at least once */
 	enum kube_freshness freshness;
 	bool is_unpaged; /* the next list is requested as one page */
@@ -76,14 +78,14 @@ struct kube_watch {
 	 */
 	bool is_failing;
 	/*
-	 * objects were left out, since the last list began or in it; see
+	 * objects were left out by the last complete list or after it; see
 	 * watch_report_refused()
 	 */
 	bool is_refusing;
 	int64_t status; /* status code of an error event; 0: none */
 	/*
-	 * why an object was left out; code 0: none was since the end of the
-	 * last list
+	 * why the list in progress has left out an object; code 0: it has left
+	 * out none
 	 */
 	struct err refused;
 	/* error from reading the body of the answer; code 0: none */
@@ -134,7 +136,10 @@ int64_t kube_session_run(struct kube_session *s);
 /* Let the watches that wait for a credential plugin send their requests. */
 void kube_session_wake(struct kube_session *s);
 
-/* Return whether each watch has listed its objects once. */
+/*
+ * Return whether each watch has read a list of its objects to the end at least
+ * once.
+ */
 bool kube_session_is_synced(const struct kube_session *s);
 
 #endif

@@ -10,7 +10,10 @@
 #define EXEC_V1      "client.authentication.k8s.io/v1"
 #define EXEC_V1BETA1 "client.authentication.k8s.io/v1beta1"
 
-/* Find the entry with this name in a list, and return its `member`, or NULL. */
+/*
+ * Find the entry `name` in the list at the key `list`, and return the member
+ * `member` of the entry, or NULL.
+ */
 static const struct yaml_node *kubeconfig_entry(const struct kubeconfig *k,
 						const char *list,
 						const char *member,
@@ -314,7 +317,7 @@ static void kubeconfig_drop_login(struct kubeconfig *k)
 	k->has_exec = false;
 }
 
-/* Set everything from the current context. */
+/* Set all members of `k` from the current context of the file. */
 static int kubeconfig_set(struct kubeconfig *k, struct err *err)
 {
 	struct str name = doc_text(k->y.root, "current-context");

@@ -25,17 +25,18 @@ struct kubeconfig {
 
 /*
  * Read the file `path`. On success the caller calls kubeconfig_fini().
- * ERR_INVALID: it is not a kubeconfig file, names a context, cluster or user
- * that it does not have, has options that are incomplete or contradict each
- * other, or asks for a way to log in that is not supported. Other errors come
- * from reading the file.
+ * ERR_INVALID: the file is not a kubeconfig file, names a context, cluster or
+ * user that it does not have, has options that are incomplete or contradict
+ * each other, or asks for a way to log in that is not supported. Other errors
+ * come from reading the file.
  */
 NODISCARD int kubeconfig_read(struct kubeconfig *k, const char *path,
 			      struct err *err);
 
 /*
- * Read a file and the files that it names, and forget them; for checks of a
- * configuration. Errors are those of kubeconfig_read() and http_config_load().
+ * Read the kubeconfig file `path` and the files that it names, and forget their
+ * contents; for checks of a configuration. Errors are those of
+ * kubeconfig_read() and http_config_load().
  */
 NODISCARD int kubeconfig_try(const char *path, struct err *err);
 

@@ -4,8 +4,9 @@
  * ingresses of a Kubernetes cluster, which everprof lists and then watches (see
  * kube_watch.h).
  *
- * Changes are reported together: one second after the first of them, but at
- * least five seconds after the previous report.
+ * The targets are reported for the first time when each watch has listed its
+ * objects. Later changes are reported together: one second after the first of
+ * them, but at least five seconds after the previous report.
  *
  * Source: kubernetes.io/docs/reference/using-api/api-concepts.
  */
@@ -54,8 +55,9 @@ static void *kube_open(struct provider *p)
 }
 
 /*
- * Add a watch in `namespace` for each wanted resource that is in namespaces; if
- * `namespaced` is false, for each one that is not.
+ * Add a watch for each wanted resource whose objects are in namespaces (if
+ * `namespaced`), or for each whose objects are not. `namespace` is the only
+ * namespace to be watched; empty: all.
  */
 static void kube_add_watches(struct kube_source *s, struct str namespace,
 			     bool namespaced)
@@ -99,7 +101,10 @@ static int kube_start(struct kube_source *s, struct err *err)
 	return 0;
 }
 
-/* Report the targets. */
+/*
+ * Report the targets. If objects lack labels because of the memory limit,
+ * report a failure, too.
+ */
 static void kube_publish(struct provider *p)
 {
 	struct kube_source *s = p->data;
@@ -128,8 +133,8 @@ static void kube_publish(struct provider *p)
 }
 
 /*
- * Report the targets if changes are due. Returns the ms until the next report;
- * INT64_MAX: none is planned.
+ * Report the targets if the time for a report has come. Returns the ms until
+ * the next report; INT64_MAX: no report is planned.
  */
 static int64_t kube_publish_due(struct provider *p)
 {
@@ -196,7 +201,10 @@ static void kube_close(struct provider *p)
 	mem_free(s);
 }
 
-/* Read the kubeconfig file, and the files that it names. */
+/*
+ * Read the kubeconfig file, if one is configured, and the files that it names;
+ * call tell() with the first mistake.
+ */
 static void kube_examine(const struct discovery_config *base,
 			 void (*tell)(void *ctx, const char *text), void *ctx)
 {

@@ -10,7 +10,10 @@
 struct keystone {
 	const struct keystone_config *config;
 	struct bearer bearer;
-	/* contains the catalog; valid while there is a token */
+	/*
+	 * body of the last answer, which has the catalog; valid while there is
+	 * a token
+	 */
 	struct yaml answer;
 };
 
@@ -51,7 +54,7 @@ static struct str stack_env(const char *name, const char *other)
 	return value.len || !other ? value : env_text(other);
 }
 
-/* Return the login of the environment. */
+/* Return the login that the variables of the environment describe. */
 static struct keystone_login login_of_environment(void)
 {
 	return (struct keystone_login){
@@ -303,7 +306,10 @@ static bool is_wanted(const struct keystone *k, const struct yaml_node *e)
 		str_eq(doc_text(e, "region_id"), region));
 }
 
-/* Return the URL of a service's configured endpoint; empty: there is none. */
+/*
+ * Return the URL of the first endpoint of `service` that has the configured
+ * region and availability; empty: there is none.
+ */
 static struct str find_endpoint(const struct keystone *k,
 				const struct yaml_node *service)
 {

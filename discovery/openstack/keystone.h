@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Accounts of OpenStack: a token and the catalog of services, from Keystone.
+ * Accounts of OpenStack: a token and the catalog of services, from Keystone,
+ * OpenStack's identity service.
  *
  * Source: docs.openstack.org/api-ref/identity/v3, "Password authentication" and
  * "Authenticating with an Application Credential".
@@ -43,15 +44,19 @@ struct keystone_config {
 extern const struct rest_account_kind keystone_kind;
 
 /*
- * Set *out to the URL of `path` at the service `service` of the catalog.
- * `version`, such as "/v2.0", is added before `path`, unless the service's URL
- * in the catalog ends with `version` already. Always returns true, for callers
- * that are the member `url` of a struct rest_step.
+ * Set *out to the URL of `path` at the service `service` of the catalog;
+ * keystone_need() must have found that service. `version`, such as "/v2.0", is
+ * added before `path`, unless the service's URL in the catalog ends with
+ * `version` already. Always returns true, for callers that are the member `url`
+ * of a struct rest_step.
  */
 bool keystone_write_url(struct rest_run *r, const char *service,
 			const char *version, const char *path, struct buf *out);
 
-/* Check that the catalog has a service. ERR_NOTFOUND: it does not. */
+/*
+ * Check that the catalog has an endpoint of the service `service` with the
+ * configured region and availability. ERR_NOTFOUND: it has none.
+ */
 NODISCARD int keystone_need(const struct rest_run *r, const char *service,
 			    struct err *err);
 

@@ -96,7 +96,10 @@ static uint64_t address_hash(const struct floating_ip *f)
 						       << 1;
 }
 
-/* Return the floating IP of an address of a server; empty: it has none. */
+/*
+ * Return the floating IP that leads to `address` of the server with the ID
+ * `server`; empty: none does.
+ */
 static struct str floating_of(const struct floating_ips *f, struct str server,
 			      struct str address)
 {
@@ -107,7 +110,7 @@ static struct str floating_of(const struct floating_ips *f, struct str server,
 	return n == TABLE_NONE ? str_of("") : f->list.v[n].ip;
 }
 
-/* Return whether an address is a floating IP of a server. */
+/* Return whether `ip` is a floating IP of any server. */
 static bool is_floating(const struct floating_ips *f, struct str ip)
 {
 	const struct floating_ip key = { .ip = ip };
@@ -141,7 +144,10 @@ static void find_floating(struct rest_run *r, struct floating_ips *f)
 	}
 }
 
-/* Make the target of one address of a server. */
+/*
+ * Make the target of one address of a server, unless the address is a floating
+ * IP, or the server has no flavor.
+ */
 static void map_address(struct rest_run *r, const struct floating_ips *f,
 			const struct yaml_node *server, struct str pool,
 			struct str address)

@@ -20,7 +20,7 @@ struct openstack_config {
 
 /*
  * The members of a struct rest_step whose answer has its items at the key
- * `list`, a string literal.
+ * `list`, a string literal, and the URL of the next page at <list>_links.
  */
 /* NOLINTBEGIN(bugprone-macro-parentheses) */
 #define OPENSTACK_PAGES(list)                     \

@@ -91,7 +91,10 @@ static const struct field_row balancer_labels[] = {
 	{ 0 },
 };
 
-/* Return whether a listener belongs to a load balancer. */
+/*
+ * Return whether `listener` belongs to the load balancer with the ID
+ * `balancer`.
+ */
 static bool listens_for(const struct yaml_node *listener, struct str balancer)
 {
 	const struct yaml_node *list = doc_find(listener, "loadbalancers");
@@ -118,8 +121,8 @@ static const struct yaml_node *find_listener(const struct rest_run *r,
 }
 
 /*
- * Add the label with the tags. No separator stands before the first tag or
- * after the last.
+ * Add the label with the tags. Commas stand only between the tags, not before
+ * the first or after the last.
  */
 static void add_tags(struct rest_run *r, const struct yaml_node *tags)
 {

@@ -4,11 +4,11 @@
  * struct yaml_node.
  *
  * A path is a sequence of keys with dots between them: "image.slug". A key can
- * be followed by conditions on the items of a list: "v4[type=public]" is the
- * first item whose `type` is "public", and "v4[0]" is the first item. The empty
- * path is the node itself. Where a list is expected, any other value counts as
- * a list with one item, because an XML element that occurs once does not show
- * whether it belongs to a list.
+ * be followed by conditions in brackets, each of which selects an item of a
+ * list: "v4[type=public]" is the first item of `v4` whose `type` is "public",
+ * and "v4[0]" is the first item. The empty path is the node itself. Where a
+ * list is expected, any other value counts as a list with one item, because an
+ * XML element that occurs once does not show whether it belongs to a list.
  *
  * Ownership: results are borrowed from the document.
  * Threads: pure functions.
@@ -21,7 +21,10 @@
 /* Return the node at a path; NULL: there is none, or it is null. */
 const struct yaml_node *doc_find(const struct yaml_node *n, const char *path);
 
-/* Return the text of the scalar at a path; empty: there is none. */
+/*
+ * Return the text of the scalar at a path; empty: there is no scalar, or it is
+ * null.
+ */
 struct str doc_text(const struct yaml_node *n, const char *path);
 
 /* Return the number at a path; `absent` if there is none. */

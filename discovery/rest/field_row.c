@@ -19,7 +19,9 @@ void field_list_add(struct group_builder *b, const char *label,
 	buf_fini(&text);
 }
 
-/* Add a label for each key of an object. */
+/*
+ * Add a label for each key of the object `map`, as FIELD_MAP or FIELD_PRESENT.
+ */
 static void add_map(struct group_builder *b, const struct field_row *row,
 		    const struct yaml_node *map)
 {
@@ -44,7 +46,7 @@ static void add_lower(struct group_builder *b, const char *label,
 	buf_fini(&text);
 }
 
-/* Add the label of one row. */
+/* Add the label, or labels, of one row. */
 static void add_row(struct group_builder *b, const struct field_row *row,
 		    const struct yaml_node *item, struct str separator)
 {

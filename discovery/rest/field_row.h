@@ -29,7 +29,9 @@ enum field_form {
 	FIELD_PRESENT
 };
 
-/* One label. */
+/*
+ * The row of one label or, with FIELD_MAP and FIELD_PRESENT, of several labels.
+ */
 struct field_row {
 	const char *label; /* NULL ends a table */
 	const char *path;  /* path in the item, see document.h */
@@ -37,9 +39,10 @@ struct field_row {
 };
 
 /*
- * Add the labels of a table to the group or target that was begun last.
- * `separator` is for FIELD_LIST. A row whose value is absent or empty adds no
- * label, except with FIELD_BOOL and FIELD_INT.
+ * Add the labels of a table to the group or target that was begun last. `item`
+ * is the value in which the paths begin, and `separator` is for FIELD_LIST. A
+ * row whose value is absent or empty adds no label, except with FIELD_BOOL and
+ * FIELD_INT.
  */
 void field_rows_add(struct group_builder *b, const struct field_row *rows,
 		    const struct yaml_node *item, struct str separator);

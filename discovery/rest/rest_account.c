@@ -11,17 +11,17 @@
 #include "discovery/rest/xml_document.h"
 
 /*
- * Limits on the requests for credentials: their number, the time of each, and
- * the time of each local one (see rest_request.is_local).
+ * Limits on the requests for credentials: their number, the time limit of each,
+ * and the time limit of each local one (see rest_request.is_local).
  */
 #define ACCOUNT_REQUESTS_MAX 16
 #define ACCOUNT_TIMEOUT_MS   30000
 #define LOCAL_TIMEOUT_MS     5000
 
-/* Credentials are renewed at most this long before they expire. */
+/* Credentials are renewed at most this many ms before they expire. */
 #define RENEW_MS 300000
 
-/* Limit on the size of tokens in files. */
+/* Limit on the size of tokens in files, in bytes. */
 #define TOKEN_MAX ((size_t)64 << 10)
 
 /* Limit on the length of an error code in a message. */
@@ -70,7 +70,10 @@ void *rest_account_data(struct rest_account *a)
 
 static void account_on_answer(void *ctx, struct http_response *r);
 
-/* Start a request. */
+/*
+ * Start the request `q`, and return REST_ACCOUNT_PENDING. ERR_TOOBIG:
+ * ACCOUNT_REQUESTS_MAX is exceeded.
+ */
 static int account_start(struct rest_account *a, struct rest_request *q,
 			 struct err *err)
 {
@@ -92,8 +95,9 @@ static int account_start(struct rest_account *a, struct rest_request *q,
 }
 
 /*
- * Ask the kind for the request that is needed next, and start it. Returns 0 if
- * no request is needed, because the credentials are there.
+ * Ask the kind for the request that is needed next, and start the request.
+ * Returns REST_ACCOUNT_PENDING if a request was started, and 0 if no request is
+ * needed, because the credentials are there.
  */
 static int account_go_on(struct rest_account *a, struct err *err)
 {
@@ -191,7 +195,9 @@ static bool is_code(struct str s)
 	return s.len && s.len <= ERROR_CODE_MAX;
 }
 
-/* Return the error code of an error answer; empty: it has none. */
+/*
+ * Return the error code in an error answer, or an empty text if none is found.
+ */
 static struct str find_code(const struct yaml_node *root)
 {
 	/*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Accounts: how a service discovery gets the credentials for an API if the
- * options of an HTTP client are not enough. Examples of such credentials are
- * tokens from other servers, and keys from a metadata service.
+ * configured HTTP options (http_options.h) are not enough. Examples of such
+ * credentials are tokens from other servers, and keys from a metadata service.
  *
  * A kind of account is a state machine that sends nothing itself: next() writes
  * the request that is needed next, and take() reads the answer to that request.
@@ -29,8 +29,8 @@ struct rest_account_kind {
 	 */
 	int (*next)(void *data, struct rest_request *q, struct err *err);
 	/*
-	 * Takes the answer to that request; if the request failed, a->code is
-	 * not 0. Returning an error ends the refresh.
+	 * Takes the answer to the request that next() wrote; if the request
+	 * failed, a->code is not 0. Returning an error ends the refresh.
 	 */
 	int (*take)(void *data, const struct http_response *a, struct err *err);
 	/* Forgets the credentials, because an API has refused them. */
@@ -39,12 +39,12 @@ struct rest_account_kind {
 	void (*close)(void *data);
 };
 
-/* Returned while requests for credentials are under way. */
+/* Result of rest_account_get() while requests for credentials are under way. */
 #define REST_ACCOUNT_PENDING 1
 
 /*
- * Called when the credentials are there (`err` is NULL), or when getting them
- * has failed.
+ * Called when the credentials are there (`err` is NULL), or when a request for
+ * them has failed (`err` says why).
  */
 typedef void (*rest_account_fn)(struct provider *p, const struct err *err);
 
@@ -56,9 +56,10 @@ struct rest_account *rest_account_new(struct provider *p,
 void rest_account_free(struct rest_account *a);
 
 /*
- * Get the credentials. Returns 0 if they are there, REST_ACCOUNT_PENDING if
- * ready() will be called later, or an error. `http` has the configured HTTP
- * options, and is borrowed while requests for credentials are under way.
+ * Get the credentials. Returns 0 if the credentials are there already,
+ * REST_ACCOUNT_PENDING if ready() will be called later, or an error. `http` has
+ * the configured HTTP options, and is borrowed while requests for credentials
+ * are under way.
  */
 NODISCARD int rest_account_get(struct rest_account *a, struct http_config *http,
 			       rest_account_fn ready, struct err *err);
@@ -70,8 +71,8 @@ void rest_account_forget(struct rest_account *a);
 void *rest_account_data(struct rest_account *a);
 
 /*
- * Read a token from a file, without the white space around it. The caller owns
- * *out, and wipes it.
+ * Read a token from the file `path`, without the white space around it. The
+ * caller owns *out, and frees it with mem_forget(), because it is a secret.
  */
 NODISCARD int rest_token_read(const char *path, char **out, struct err *err);
 

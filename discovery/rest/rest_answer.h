@@ -14,7 +14,7 @@
 #include "base/vec.h"
 #include "discovery/rest/document.h"
 
-/* The answer; { 0 } is one without pages. */
+/* The answer to one step; { 0 } is an answer without pages. */
 struct rest_answer {
 	VEC(struct yaml *) pages;
 	VEC(const struct yaml_node *) items;
@@ -38,7 +38,7 @@ void rest_answer_add(struct rest_answer *a, const struct yaml_node *item,
 const struct yaml_node *rest_answer_find(const struct rest_answer *a,
 					 const char *index, struct str key);
 
-/* Free the pages. */
+/* Free the pages and the lists of an answer. */
 void rest_answer_fini(struct rest_answer *a);
 
 #endif

@@ -59,7 +59,7 @@ void rest_check(struct yaml *y, const struct yaml_node *entry,
 	}
 	/*
 	 * Remove the slashes at the end of the base URL, because the path that
-	 * is appended to it begins with a slash.
+	 * is appended to the base URL begins with a slash.
 	 */
 	while (str_ends(c->server, "/"))
 		c->server.len--;

@@ -23,7 +23,10 @@ struct rest_config {
 	int64_t port;         /* port of targets */
 	struct str separator; /* tag_separator */
 	const struct rest_table *
-		/* the table of the configured role; NULL: no role is set */
+		/*
+		 * the table of the configured role, or the only table of a kind
+		 * without roles; NULL: there is no valid `role`
+		 */
 		table;
 };
 
@@ -41,8 +44,8 @@ struct rest_config {
 void rest_init(struct discovery_config *base);
 
 /*
- * Decode the key `role` into rest_config.table. Its value must be the role of
- * one of the kind's tables.
+ * Decode the key `role`, and set rest_config.table to the table of the kind
+ * that has this role. Reports an error if there is none.
  */
 void rest_decode_role(struct yaml *y, const struct yaml_node *n, void *config);
 

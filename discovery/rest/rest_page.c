@@ -27,9 +27,9 @@ bool rest_page_first(struct rest_run *r, struct rest_request *q)
 }
 
 /*
- * Write `next`, the URL that an answer gives for the next page. Its scheme,
- * host and port must be those of the current request, because the next request
- * carries the same credentials.
+ * Write to `url` the URL `next`, which an answer gives for the next page.
+ * ERR_DENIED: its scheme, host or port is not that of the current request, so
+ * the credentials, which every request carries, must not be sent there.
  */
 static int write_next_url(const struct rest_run *r, struct str next,
 			  struct buf *url, struct err *err)
@@ -43,8 +43,8 @@ static int write_next_url(const struct rest_run *r, struct str next,
 }
 
 /*
- * Write the URL of the current request, but with the query of `next`, the URL
- * of the next page.
+ * Write to `url` the URL of the current request, but with the query of `next`,
+ * the URL of the next page.
  */
 static void write_next_query(const struct rest_run *r, struct str next,
 			     struct buf *url)

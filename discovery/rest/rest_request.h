@@ -19,8 +19,8 @@ struct rest_request {
 	const char *method;  /* a constant; NULL: GET or POST */
 	VEC(char *) headers; /* "Name: value" */
 	/*
-	 * Access key, secret key and "<region>:<service>" of a request that is
-	 * signed as AWS demands; borrowed. NULL: it is not signed
+	 * access key, secret key, and "<region>:<service>" of a request that is
+	 * signed as AWS demands; borrowed. All NULL: the request is not signed
 	 */
 	const char *key_id;
 	const char *secret_key;

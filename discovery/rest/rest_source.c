@@ -24,7 +24,7 @@ struct rest_source {
 	struct rest_account *account; /* NULL: none */
 	/* hash of the answers of the last successful refresh */
 	uint64_t hash;
-	size_t told;          /* number of targets that was logged last */
+	size_t told;          /* number of targets in the last log message */
 	struct rest_run *run; /* the refresh in progress; NULL: none */
 	void *kept;           /* what the kind keeps; see rest_table.drop */
 };
@@ -73,7 +73,10 @@ const struct yaml_node *rest_lookup(struct rest_run *r, size_t step,
 				rest_table_of(r)->steps[step].index, key);
 }
 
-/* Make one target of an item. */
+/*
+ * Make one target of an item, unless the item lacks the value at
+ * rest_table.needs.
+ */
 static void rest_map_item(struct rest_run *r, const struct yaml_node *item)
 {
 	const struct rest_table *t = rest_table_of(r);
@@ -113,8 +116,8 @@ static void rest_fail(struct rest_run *r, const struct err *err)
 }
 
 /*
- * End the refresh: reports the targets, unless all answers are the same as
- * before.
+ * End the refresh. Report the targets, unless all answers are the same as in
+ * the last successful refresh.
  */
 static void rest_finish(struct rest_run *r)
 {
@@ -142,8 +145,8 @@ static void rest_finish(struct rest_run *r)
 	s->run = NULL;
 	rest_run_free(r);
 	/*
-	 * Log only if the number of targets has changed. The answers themselves
-	 * change often, because they contain ages and times.
+	 * Log only if the number of targets has changed: the answers differ
+	 * often, because they contain ages and times.
 	 */
 	if (!p->asked || g->targets != s->told)
 		provider_tell(p, s->shown, g);
@@ -304,7 +307,9 @@ static bool is_refusal(const struct http_response *a)
 	       (a->status == 400 || a->status == 401 || a->status == 403);
 }
 
-/* Return whether a failure only means that there are no items. */
+/*
+ * Return whether the failure of a request only means that there are no items.
+ */
 static bool is_missing(const struct rest_run *r, const struct http_response *a)
 {
 	const struct rest_step *step = rest_step_of(r);
@@ -312,7 +317,7 @@ static bool is_missing(const struct rest_run *r, const struct http_response *a)
 	return step->is_optional || (!a->code && a->status == step->tolerated);
 }
 
-/* Go on without the items of a request. */
+/* Log that a request has failed, and go on without its items. */
 static void rest_skip(struct rest_run *r, const struct err *err)
 {
 	struct rest_request none = { 0 };
@@ -326,8 +331,8 @@ static void rest_skip(struct rest_run *r, const struct err *err)
 }
 
 /*
- * Add the hash of an answer to the hash of the refresh, and note whether the
- * answer repeats the page before.
+ * Add `hash`, the hash of an answer, to the hash of the refresh, and note
+ * whether the answer repeats the previous page.
  */
 static void add_hash(struct rest_run *r, uint64_t hash)
 {
@@ -392,7 +397,10 @@ static void rest_send(struct rest_run *r, struct rest_request *q)
 			   p);
 }
 
-/* If begin() has set a base URL, show that URL in messages. */
+/*
+ * If begin() has set another base URL than the configured one, show that URL in
+ * messages.
+ */
 static void show_server(struct rest_source *s, const struct rest_run *r)
 {
 	if (str_eq(r->server, r->config->server))
@@ -402,7 +410,8 @@ static void show_server(struct rest_source *s, const struct rest_run *r)
 }
 
 /*
- * Start the requests of a refresh, unless getting the credentials has failed.
+ * Start the requests of a refresh. `failed`: why the credentials could not be
+ * obtained; the refresh then fails. NULL: nothing has failed.
  */
 static void rest_begin(struct provider *p, const struct err *failed)
 {
@@ -447,7 +456,7 @@ void rest_refresh(struct provider *p)
 		rest_begin(p, rc ? &err : NULL);
 }
 
-/* Return the name of the source for messages. */
+/* Return the name of the source for messages; the caller frees it. */
 static char *source_name(const struct provider *p, const struct rest_config *c)
 {
 	if (c->socket.len)

@@ -32,7 +32,7 @@ struct rest_run;
 /* How the pages of an answer follow each other. */
 enum rest_paging {
 	REST_SINGLE, /* there is one page */
-	/* the answer has the number of the next page; null: none */
+	/* the answer has the number of the next page; absent or null: none */
 	REST_NEXT_NUMBER,
 	/* the answer has the total number of pages */
 	REST_PAGE_COUNT,
@@ -126,11 +126,12 @@ struct rest_table {
 	const char *needs;
 	/* further headers "Name: value"; may be NULL */
 	const char *const *headers;
-	/* how credentials are got; NULL: by the options of HTTP requests */
+	/* how credentials are obtained; NULL: by the configured HTTP options */
 	const struct rest_account_kind *account;
 	/*
 	 * Called at the start of a refresh, when the credentials are there; can
-	 * add to r->headers, and change r->server. May be NULL.
+	 * add to r->headers, and change r->server. An error ends the refresh.
+	 * May be NULL.
 	 */
 	int (*begin)(struct rest_run *r, struct err *err);
 	/*
@@ -162,7 +163,7 @@ struct rest_run {
 	struct provider *p;
 	const struct rest_config *config;
 	struct group_builder b;
-	void **kept; /* see rest_table.drop; NULL at first */
+	void **kept; /* see rest_table.drop; *kept is NULL at first */
 	struct rest_answer answers[REST_STEPS_MAX];
 	void *account;     /* data of the account; NULL: none */
 	struct str server; /* base URL */
@@ -186,16 +187,19 @@ struct rest_run {
 /* Return the number of items of a step that are kept. */
 size_t rest_count(const struct rest_run *r, size_t step);
 
-/* Return item number `i` of a step; NULL: there are fewer. */
+/* Return item number `i` of a step; NULL: the step has fewer items. */
 const struct yaml_node *rest_item(const struct rest_run *r, size_t step,
 				  size_t i);
 
-/* Return the number of the URL that an item came from; see rest_step.url. */
+/*
+ * Return the number of the URL from which item number `i` of a step came; see
+ * rest_step.url.
+ */
 size_t rest_item_url(const struct rest_run *r, size_t step, size_t i);
 
 /*
- * Return the item of step number `step` whose text at the path rest_step.index
- * is `key`; NULL: there is none.
+ * Return the first item of step number `step` whose text at the path
+ * rest_step.index is `key`; NULL: there is none.
  */
 const struct yaml_node *rest_lookup(struct rest_run *r, size_t step,
 				    struct str key);

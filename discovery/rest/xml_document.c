@@ -19,7 +19,7 @@ struct xml_child {
 /* An element that is not closed yet. */
 struct xml_element {
 	struct str name;
-	size_t first; /* its first child in xml_reader.children */
+	size_t first; /* index of its first child in xml_reader.children */
 	struct buf text;
 };
 
@@ -135,7 +135,10 @@ static size_t add_named(struct xml_reader *r, struct yaml_node *map,
 	return same;
 }
 
-/* Make the node of an element that has children or attributes. */
+/*
+ * Make the map of an element from its attributes, its children and perhaps its
+ * text, which are in r->children.
+ */
 static struct yaml_node *make_map(struct xml_reader *r,
 				  const struct xml_element *e)
 {
@@ -168,7 +171,7 @@ static void XMLCALL on_end(void *ctx, const XML_Char *name UNUSED)
 	struct str text;
 
 	if (r->y->error_count)
-		return; /* expat may end the element that it stopped at */
+		return; /* after xml_stop(), expat may still end an element */
 	e = r->open.v[r->open.count - 1];
 	text = str_from(buf_bytes(&e.text));
 	if (r->children.count == e.first) {

@@ -25,13 +25,19 @@ static const struct field_row eureka_labels[] = {
 	{ 0 },
 };
 
-/* Return the text of an element that may have attributes. */
+/*
+ * Return the text of the XML element `n`, which may have attributes (see
+ * rest/xml_document.h).
+ */
 static struct str element_text(const struct yaml_node *n)
 {
 	return doc_keys(n) ? doc_text(n, "#text") : doc_text(n, "");
 }
 
-/* Add the labels of a port, if the instance has it. */
+/*
+ * Add the labels of `port`, the element of a port; NULL: the instance has no
+ * such port.
+ */
 static void add_port(struct rest_run *r, const struct yaml_node *port,
 		     const char *label, const char *enabled_label)
 {
@@ -42,7 +48,10 @@ static void add_port(struct rest_run *r, const struct yaml_node *port,
 		    str_of(doc_bool(port, "@enabled") ? "true" : "false"));
 }
 
-/* Add a label for each element of metadata, but not for attributes. */
+/*
+ * Add a label for each child element of `map`, the metadata, but not for the
+ * attributes and the text of `map`.
+ */
 static void add_metadata(struct rest_run *r, const char *prefix,
 			 const struct yaml_node *map)
 {

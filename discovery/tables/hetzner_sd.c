@@ -47,8 +47,9 @@ static const struct field_row hcloud_labels[] = {
 };
 
 /*
- * The labels for the location, which older answers have only within the data
- * center.
+ * The labels for the location of a server, which is the member `location` of
+ * the server or, where that is missing, as in answers of older versions of the
+ * API, `datacenter.location`.
  */
 static const struct field_row hcloud_location[] = {
 	{ META("hcloud_datacenter_location"), "name", FIELD_TEXT },
@@ -58,8 +59,9 @@ static const struct field_row hcloud_location[] = {
 };
 
 /*
- * Return a public address of a server. Prometheus writes "<nil>" if there is
- * none, and relabelling rules look for this text.
+ * Return the public address of a server at `path`. Without such an address,
+ * return "<nil>", as Prometheus writes, because relabelling rules can look for
+ * this text.
  */
 static struct str public_address(const struct yaml_node *server,
 				 const char *path)
@@ -183,7 +185,10 @@ static void hetzner_init(struct discovery_config *base)
 	c->label_selector = str_of("");
 }
 
-/* The base URL depends on the role. */
+/*
+ * Check an entry. If it has no `endpoint`, set the base URL of the API that the
+ * role asks.
+ */
 static void hetzner_check(struct yaml *y, const struct yaml_node *entry,
 			  struct discovery_config *base)
 {

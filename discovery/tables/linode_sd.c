@@ -41,7 +41,7 @@ static const struct field_row linode_labels[] = {
 	{ 0 },
 };
 
-/* The labels with sizes, which the API gives in MiB. */
+/* The labels with sizes in bytes; the API gives these sizes in MiB. */
 static const struct field_row linode_sizes[] = {
 	{ META("specs_disk_bytes"), "specs.disk", FIELD_INT },
 	{ META("specs_memory_bytes"), "specs.memory", FIELD_INT },
@@ -66,7 +66,10 @@ static void linode_append(const struct rest_run *r, struct buf *list,
 	buf_add(list, text.ptr, text.len);
 }
 
-/* Find the IPv4 addresses of an instance. */
+/*
+ * Set the IPv4 addresses of an instance: the first public one, the first
+ * private one, and all others in a->extra.
+ */
 static void find_v4(struct rest_run *r, const struct yaml_node *instance,
 		    struct linode_addresses *a)
 {
@@ -112,7 +115,8 @@ static void find_v6(struct rest_run *r, const struct yaml_node *instance,
 }
 
 /*
- * Add the labels of an address and of its name; `ip` NULL: there is no address.
+ * Add the labels of the address `ip` and of its DNS name; `ip` NULL: there is
+ * no address.
  */
 static void add_linode_address(struct rest_run *r, const char *label,
 			       const char *name_label,
@@ -125,7 +129,10 @@ static void add_linode_address(struct rest_run *r, const char *label,
 		group_label(&r->b, name_label, name);
 }
 
-/* Append a last separator to a list, add the list as a label, and free it. */
+/*
+ * Append a last separator to `list`, unless it is empty, add `list` as the
+ * value of a label, and free `list`.
+ */
 static void add_appended(struct rest_run *r, const char *label,
 			 struct buf *list)
 {

@@ -23,19 +23,25 @@ struct marathon_config {
 	struct str token_file;
 };
 
-/* The ports of an app, which all of its tasks have. */
+/* The ports of an app. Each task of the app has a target for each of them. */
 struct app_ports {
-	VEC(int64_t) numbers;         /* 0: the task's own port is used */
-	const struct yaml_node *list; /* objects with labels; NULL: none */
-	const char *label;            /* prefix of the names of these labels */
-	bool container_net;           /* tasks have addresses of their own */
+	/* 0: the port of the task with the same index is used */
+	VEC(int64_t) numbers;
+	/* an object for each port, which can have labels; NULL: none */
+	const struct yaml_node *list;
+	const char *label; /* prefix of the labels of `list` */
+	/*
+	 * the network mode is "container": tasks can have addresses of their
+	 * own
+	 */
+	bool container_net;
 };
 
 /*
  * Take the ports of `list`, which has port mappings or definitions. `number` is
- * the key of the port's number in an item; NULL: the task's own port is used.
- * `label` is the prefix for the labels of an item. Returns false if the list is
- * empty.
+ * the key of the port's number in an item; NULL: the ports of the tasks are
+ * used. `label` is the prefix for the labels of an item. Returns false if
+ * `list` is empty.
  */
 static bool take_ports(struct app_ports *p, const struct yaml_node *list,
 		       const char *label, const char *number)
@@ -51,8 +57,8 @@ static bool take_ports(struct app_ports *p, const struct yaml_node *list,
 }
 
 /*
- * Find the ports of an app. If it has none, the caller takes those of its
- * tasks.
+ * Find the ports of an app. If the app names none, p->numbers stays empty, and
+ * the caller takes the ports of a task.
  */
 static void find_ports(const struct yaml_node *app, struct app_ports *p)
 {
@@ -72,8 +78,8 @@ static void find_ports(const struct yaml_node *app, struct app_ports *p)
 }
 
 /*
- * Take the ports of a task for an app that names none. All later tasks of the
- * app get these ports, too, as in Prometheus.
+ * Take the ports of `task` as those of the app, which names none. All later
+ * tasks of the app get these ports, too, as in Prometheus.
  */
 static void take_task_ports(struct app_ports *p, const struct yaml_node *task)
 {
@@ -83,7 +89,7 @@ static void take_task_ports(struct app_ports *p, const struct yaml_node *task)
 		*vec_add(&p->numbers) = doc_int(doc_item(ports, i), "", 0);
 }
 
-/* Add the target of a task at one of the app's ports. */
+/* Add the target of a task at the port with the index `i` in p->numbers. */
 static void add_task_port(struct rest_run *r, const struct yaml_node *task,
 			  const struct app_ports *p, size_t i)
 {
@@ -133,8 +139,8 @@ static void map_app(struct rest_run *r, const struct yaml_node *app)
 }
 
 /*
- * Add the header with the token. A token file is read each time: it may have
- * changed.
+ * Add the header with the token, if a token is configured. A token file is read
+ * for each refresh, because it may have changed.
  */
 static int add_token(struct rest_run *r, const struct marathon_config *c,
 		     struct err *err)
@@ -155,7 +161,7 @@ static int add_token(struct rest_run *r, const struct marathon_config *c,
 	return rc;
 }
 
-/* Choose one of the servers at random. */
+/* Choose one of the servers at random, and add the header with the token. */
 static int marathon_begin(struct rest_run *r, struct err *err)
 {
 	const struct marathon_config *c =

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nomad_sd_configs: the services that Nomad's own catalog knows.
+ * nomad_sd_configs: the instances of the services that are registered with
+ * Nomad itself (and not with Consul).
  *
  * Source: developer.hashicorp.com/nomad/api-docs/services.
  */
@@ -51,7 +52,10 @@ static bool nomad_write_list_url(struct rest_run *r, size_t i, struct buf *out)
 	return i == 0;
 }
 
-/* Write the URL of the instances of service number `i` of the first step. */
+/*
+ * Write the URL of the list of the instances of service number `i`, which the
+ * first step has found. Returns false if there are fewer services.
+ */
 static bool nomad_write_service_url(struct rest_run *r, size_t i,
 				    struct buf *out)
 {

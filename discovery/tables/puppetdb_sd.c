@@ -36,8 +36,9 @@ static const struct field_row puppetdb_labels[] = {
 
 /*
  * Append a number as Prometheus writes it. To Prometheus, all numbers of an
- * answer are floating-point. Prometheus writes as few digits as possible, and
- * an exponent for numbers below 10^-4 and from 10^6 on.
+ * answer are floating-point. Prometheus writes as few digits as possible. It
+ * writes an exponent if the absolute value is at least 10^6, or is below 10^-4
+ * but not 0.
  */
 static void add_number(struct buf *out, double v)
 {
@@ -45,7 +46,7 @@ static void add_number(struct buf *out, double v)
 	int digits = 1;
 	int exponent;
 
-	/* The shortest text that is read back as the same number. */
+	/* Find the shortest text that is read back as the same number. */
 	do {
 		snprintf(text, sizeof(text), "%.*e", digits - 1, v);
 	} while (strtod(text, NULL) != v && ++digits <= 17);
@@ -59,8 +60,8 @@ static void add_number(struct buf *out, double v)
 }
 
 /*
- * Append the value `n`, if it is a scalar other than null. Otherwise return
- * false.
+ * If `n` is a scalar other than null, append its value and return true.
+ * Otherwise return false.
  */
 static bool add_scalar(struct buf *out, const struct yaml_node *n)
 {
@@ -86,8 +87,9 @@ static void add_parameter_items(struct buf *out, const struct yaml_node *list)
 }
 
 /*
- * Add the labels of parameters. An object within an object gives labels whose
- * names contain both keys. The recursion is bounded by YAML_DEPTH_MAX.
+ * Add a label for each parameter in `map`; the names begin with `prefix`. An
+ * object within an object gives labels whose names contain both keys. The
+ * recursion is bounded by YAML_DEPTH_MAX.
  */
 static void add_parameters(struct rest_run *r, struct str prefix,
 			   const struct yaml_node *map)

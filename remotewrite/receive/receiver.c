@@ -9,7 +9,7 @@
 #include "remotewrite/wire/write_body.h"
 #include "remotewrite/wire/write_request.h"
 
-#define KEEP (4 * MIB) /* larger buffers are freed after each request */
+#define KEEP (4 * MIB) /* bytes; larger buffers are freed after each request */
 
 /*
  * Bytes of a request for labels and framing, in addition to one profile of the
@@ -27,8 +27,8 @@
 #define PACK_LEVEL 1
 
 /*
- * Once the list of refused samples in the error has this length, no more are
- * added.
+ * Length in bytes from which on the list of refused samples in the error
+ * message gets no more entries.
  */
 #define REFUSED_TEXT_MAX 360
 
@@ -108,7 +108,7 @@ struct receiver *receiver_new(const struct receiver_options *o)
 	return r;
 }
 
-/* Free the tools of one thread. */
+/* Free a struct receiver_tools, with its decompressors and buffers. */
 static void tools_free(struct receiver_tools *t)
 {
 	zstd_free(t->zstd);
@@ -133,14 +133,14 @@ void receiver_free(struct receiver *r)
 	mem_free(r);
 }
 
-/* The largest message: one profile of the largest size, and its labels. */
+/* Return the maximum size of a decompressed request in bytes. */
 static size_t max_message(const struct receiver *r)
 {
 	return r->o.max_profile + FRAME_ROOM;
 }
 
 /*
- * Data that cannot be compressed grow by less than a sixth and 32 bytes with
+ * Data that cannot be compressed grow by at most a sixth and 32 bytes with
  * either compression (snappy: MaxCompressedLength()).
  */
 size_t receiver_max_body(const struct receiver *r)
@@ -169,7 +169,7 @@ static struct receiver_tools *tools_take(struct receiver *r)
 	return t;
 }
 
-/* Put tools back to the list. Large buffers are not kept. */
+/* Put tools back into the list. Large buffers are not kept. */
 static void tools_give(struct receiver *r, struct receiver_tools *t)
 {
 	unpacker_done(t->unpacker);
@@ -183,7 +183,10 @@ static void tools_give(struct receiver *r, struct receiver_tools *t)
 	mutex_unlock(&r->mu);
 }
 
-/* Whether the sender has to send the whole request again after this error. */
+/*
+ * Whether the error `rc` is temporary: the sender has to send the whole request
+ * again.
+ */
 static bool is_temporary(int rc)
 {
 	return rc == ERR_LIMIT || rc == ERR_NOSPACE || rc == ERR_IO ||
@@ -191,9 +194,10 @@ static bool is_temporary(int rc)
 }
 
 /*
- * Count `n` samples of a series as refused, and append the labels of the series
- * (NULL: not known), the time `ms` (negative: none, because several samples are
- * refused) and the reason to w->why, for the message of the error.
+ * Count `n` samples of a series as refused. Unless w->why has REFUSED_TEXT_MAX
+ * bytes already, append to it, for the error message, the labels of the series
+ * (`labels` is NULL: not known), the time `ms` (negative: none) and the reason
+ * `why`.
  */
 static void receiver_refuse(struct writing *w, struct labels *labels,
 			    int64_t ms, size_t n, const struct err *why)
@@ -216,8 +220,8 @@ static void receiver_refuse(struct writing *w, struct labels *labels,
 }
 
 /*
- * Replace an uncompressed body by a compressed one if that is smaller. The WAL
- * does not compress bodies itself.
+ * Compress the body of `s` into t->packed if the body is uncompressed and gets
+ * smaller. The WAL does not compress bodies itself.
  */
 static void receiver_pack(struct receiver_tools *t, struct sample *s)
 {
@@ -231,7 +235,7 @@ static void receiver_pack(struct receiver_tools *t, struct sample *s)
 	s->body = buf_bytes(&t->packed);
 }
 
-/* Check a profile and append it. */
+/* Check the profile of `sample`, and append the profile to the storage. */
 static int append_sample(struct writing *w, struct labels *labels,
 			 const struct write_sample *sample, struct err *err)
 {
@@ -253,8 +257,9 @@ static int append_sample(struct writing *w, struct labels *labels,
 }
 
 /*
- * Append the samples of one series. Returns an error only if it is temporary;
- * samples with other errors are refused, and the next ones are appended.
+ * Append the samples of the series `s`. Returns an error only if the error is
+ * temporary (see is_temporary()); samples with other errors are refused, and
+ * the next ones are appended.
  */
 static int append_series(struct writing *w, struct write_series *s,
 			 struct err *err)
@@ -286,7 +291,10 @@ static int append_series(struct writing *w, struct write_series *s,
 	return rc;
 }
 
-/* Append all samples of a checked message, and make them durable. */
+/*
+ * Append all samples of the checked message w->t->message. Then make those
+ * samples durable that were not refused.
+ */
 static int append_message(struct writing *w, struct err *err)
 {
 	struct wire message = wire_init(buf_bytes(&w->t->message));
@@ -332,7 +340,9 @@ static int receiver_decode(struct receiver *r, const struct write_input *in,
 	return write_request_check(buf_bytes(&t->message), size, err);
 }
 
-/* Set the error of a request of which some samples were refused. */
+/*
+ * Set the error of a request of which some samples were refused, and return it.
+ */
 static int some_refused(struct writing *w,
 			const struct write_request_size *size, struct err *err)
 {

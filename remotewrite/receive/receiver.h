@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Receiver of remote write: decodes the requests of senders and stores their
- * profiles. Of HTTP, it knows only three headers; cmd/ connects it with the web
- * server.
+ * profiles. The receiver knows nothing of HTTP but the values of three headers;
+ * cmd/serve/write_endpoint.c connects it with the web server.
  *
  * Ownership: receiver_free() frees a receiver. Options, and the arguments of
  * receiver_write(), are borrowed.
@@ -35,7 +35,7 @@ struct write_input {
 	const char *content_digest;   /* the header; "" when it is missing */
 	struct bytes body;
 	/*
-	 * accounts for the memory of the body; receiver_write() adds the memory
+	 * accounts for the memory of `body`; receiver_write() adds the memory
 	 * of the decompressed message
 	 */
 	struct ingest_share *share;
@@ -45,8 +45,8 @@ struct write_input {
 /* How many samples of a request were stored, and how many were refused. */
 struct write_outcome {
 	/*
-	 * samples that were appended, duplicates included; they are durable if
-	 * receiver_write() returned 0 or ERR_INVALID
+	 * samples that are durable, duplicates included; 0 if receiver_write()
+	 * returned an error other than ERR_INVALID
 	 */
 	size_t stored;
 	/* samples that will never be accepted, such as invalid profiles */
@@ -73,7 +73,10 @@ void receiver_free(struct receiver *r);
 /* Return what the receiver has counted. */
 struct receiver_counts receiver_counts_of(const struct receiver *r);
 
-/* Return the largest body that can be a valid request, in bytes. */
+/*
+ * Return the maximum size of a body in bytes. Every sender can compress a valid
+ * request to at most that size.
+ */
 size_t receiver_max_body(const struct receiver *r);
 
 /*
@@ -81,14 +84,14 @@ size_t receiver_max_body(const struct receiver *r);
  * durable. A profile that is stored already, with the same labels, time and
  * bytes, counts as stored.
  *
- * ERR_INVALID: the sender must not send this request again. Either the request
- * as a whole is malformed, and nothing was stored. Or some samples were refused
- * and the others are durable; the error message names the first refused
- * samples. ERR_TOOBIG: the decompressed request is larger than
- * receiver_options.max_profile plus 2 MiB. ERR_MEDIA: the type or the
- * compression of the request is not supported. ERR_LIMIT, ERR_NOSPACE, ERR_IO,
- * ERR_CLOSED, ERR_TIMEOUT, ERR_AGAIN: the sender should send the whole request
- * again later.
+ * ERR_INVALID: the sender must not send this request again. Either the whole
+ * request was refused, for example because it is malformed, and nothing was
+ * stored. Or some samples were refused, and all others are durable; the error
+ * message names the first refused samples. ERR_TOOBIG: the decompressed request
+ * is larger than receiver_options.max_profile plus 2 MiB. ERR_MEDIA: the type
+ * or the compression of the request is not supported. ERR_LIMIT, ERR_NOSPACE,
+ * ERR_IO, ERR_CLOSED, ERR_TIMEOUT, ERR_AGAIN: the sender should send the whole
+ * request again later.
  */
 NODISCARD int receiver_write(struct receiver *r, const struct write_input *in,
 			     struct write_outcome *out, struct err *err);

@@ -5,9 +5,12 @@
 
 #include "base/mem.h"
 
-/* A sample that was read. */
+/* The entry of a sample in the window. */
 struct ack_entry {
-	/* after the sample and the ones behind it that need no ack */
+	/*
+	 * place in the log after the sample, and after the samples behind it
+	 * that need no acknowledgement
+	 */
 	struct log_place end;
 	bool acked;
 };
@@ -23,7 +26,7 @@ void ack_window_fini(struct ack_window *w)
 	*w = (struct ack_window){ 0 };
 }
 
-/* The entry with this number. */
+/* Return the entry of the sample with the number `number` in the window. */
 static struct ack_entry *entry_at(const struct ack_window *w, uint64_t number)
 {
 	return &w->v[number & (w->cap - 1)];

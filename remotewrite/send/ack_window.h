@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The window of a remote-write queue: the samples after the cursor that were
- * read from the log and given to a shard. Shards acknowledge samples in any
- * order. The cursor moves up to the first sample that is not acknowledged.
+ * The window of a remote-write queue: the samples after the cursor (cursor.h)
+ * that were read from the log and given to a shard (shard.h). Shards
+ * acknowledge samples in any order. The cursor moves up to the first sample
+ * that is not acknowledged.
  *
  * Ownership: ack_window_fini() frees the memory of a window.
  * Threads: the caller locks.
@@ -15,18 +16,21 @@
 /* A place in the log, between two samples. */
 struct log_place {
 	uint64_t position;
-	/* of the sample after it, if none is lost; 0: not known */
+	/*
+	 * logged_sample.number of the sample after the place, if no sample is
+	 * lost there; 0: not known
+	 */
 	uint64_t number;
-	int64_t ms; /* time of the sample before it; 0: not known */
+	int64_t ms; /* time of the sample before the place; 0: not known */
 };
 
 /* A window; the zero value is empty, at position 0. */
 struct ack_window {
-	/* one entry for each sample, as a ring of `cap` entries */
+	/* ring buffer of `cap` entries, one for each sample in the window */
 	struct ack_entry *v;
 	size_t cap;     /* a power of two, or 0 */
-	uint64_t first; /* number of the oldest entry */
-	uint64_t next;  /* number of the next entry */
+	uint64_t first; /* number of the oldest sample in the window */
+	uint64_t next;  /* number that the next sample gets */
 	/* all samples before this place are acknowledged */
 	struct log_place acked;
 };
@@ -38,8 +42,9 @@ void ack_window_init(struct ack_window *w, struct log_place place);
 void ack_window_fini(struct ack_window *w);
 
 /*
- * Add a sample that ends at the place `end`. Returns its number in the window,
- * for ack_window_ack(). Positions must grow.
+ * Add a sample; `end` is the place in the log after it. Returns the number of
+ * the sample in the window, for ack_window_ack(). end.position must be above
+ * that of the sample before.
  */
 uint64_t ack_window_add(struct ack_window *w, struct log_place end);
 
@@ -58,8 +63,8 @@ bool ack_window_ack(struct ack_window *w, uint64_t number);
 bool ack_window_pass(struct ack_window *w, struct log_place end);
 
 /*
- * Return the number of samples in the window, including acknowledged ones
- * behind one that is not.
+ * Return the number of samples in the window. An acknowledged sample stays in
+ * the window as long as a sample before it is not acknowledged.
  */
 static inline uint64_t ack_window_count(const struct ack_window *w)
 {

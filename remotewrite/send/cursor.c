@@ -21,13 +21,16 @@ struct cursor {
 	uint64_t serial; /* number of the last state that was written */
 };
 
-/* Convert a time to seconds for a slot. Return 0 if a slot cannot store it. */
+/*
+ * Convert the time `ms` to seconds, for a slot. Returns 0 (not known) if a slot
+ * cannot store the time.
+ */
 static uint32_t slot_seconds(int64_t ms)
 {
 	return ms > 0 && ms / 1000 <= UINT32_MAX ? (uint32_t)(ms / 1000) : 0;
 }
 
-/* Append a slot. */
+/* Append a slot with the state `s` and its number `serial`. */
 static void slot_encode(const struct cursor_state *s, uint64_t serial,
 			struct buf *out)
 {
@@ -50,7 +53,7 @@ static void slot_encode(const struct cursor_state *s, uint64_t serial,
 
 /*
  * Decode a slot. ERR_CORRUPT: the slot is not intact. ERR_UNSUPPORTED: a newer
- * version wrote it.
+ * version of everprof wrote the slot.
  */
 static int slot_decode(struct bytes slot, struct cursor_state *s,
 		       uint64_t *serial, struct err *err)
@@ -106,8 +109,8 @@ int cursor_decode(struct bytes file, struct cursor_state *out, uint64_t *serial,
 }
 
 /*
- * Create or replace the file durably, with *state in its first slot, and open
- * it.
+ * Create or replace the cursor file `path` durably, with *state in its first
+ * slot, and open the file.
  */
 static int cursor_create(struct fs *fs, const char *path,
 			 const struct cursor_state *state, struct file **out,
@@ -144,9 +147,9 @@ static int cursor_load(struct file *f, struct cursor_state *state,
 }
 
 /*
- * Whether the cursor file, which is missing, was renamed by
- * cursor_keep_unread() in an earlier run of everprof that ended before it
- * created a new file.
+ * Whether the cursor file `path` is missing because an earlier run of everprof
+ * has renamed it in cursor_keep_unread(), and has ended before it could create
+ * a new file.
  */
 static bool cursor_was_kept(struct fs *fs, const char *path)
 {
@@ -157,7 +160,9 @@ static bool cursor_was_kept(struct fs *fs, const char *path)
 }
 
 /*
- * Rename a file that the disk cannot read now, but may be able to read later.
+ * Rename the cursor file `path`, which the disk cannot read now, to
+ * `path`.unread. The file is not removed, because the disk may be able to read
+ * it later.
  */
 static int cursor_keep_unread(struct fs *fs, const char *path, struct err *err)
 {

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The cursor of a remote-write queue: a file with a position in the sample log.
- * All samples before this position have been acknowledged. Format:
+ * All samples before this position are acknowledged: the receiver has accepted
+ * or refused them, or the queue does not send them. Format:
  * docs/format/remote-write.md, "Cursor".
  *
  * The file has two slots that are written in turn, so that a crash in the
  * middle of a write leaves the other slot intact. A position that was written
- * survives a kill of the process without a sync; cursor_sync() makes it survive
- * a power cut. An older position does no harm: some samples are then sent
- * twice.
+ * survives when the process is killed; only after cursor_sync() does the
+ * position survive a power cut, too. If the file has an older position after a
+ * power cut, this does no harm: some samples are then sent twice.
  *
  * Ownership: cursor_close() frees a cursor.
- * Threads: one thread at a time.
+ * Threads: one thread at a time, but cursor_sync() may run at the same time as
+ * cursor_write().
  */
 #ifndef REMOTEWRITE_SEND_CURSOR_H
 #define REMOTEWRITE_SEND_CURSOR_H
@@ -30,13 +32,13 @@ struct cursor_state {
 	uint64_t acked;
 	/*
 	 * position before which the receiver has stored the samples in a second
-	 * place, too; 0: not known. It is not used yet.
+	 * place, too; 0: not known. Always 0 in this version.
 	 */
 	uint64_t safe;
 	/*
-	 * number: the number that the sample after `acked` has if none is lost,
-	 * see struct logged_sample; sample_ms: the time of the sample before
-	 * `acked`, which the file has in whole seconds; 0: not known
+	 * number: logged_sample.number of the sample after the position
+	 * `acked`, if none is lost. sample_ms: time of the sample before that
+	 * position; the file stores it in whole seconds. 0: not known.
 	 */
 	uint64_t number;
 	int64_t sample_ms;
@@ -46,23 +48,25 @@ struct cursor_state {
 };
 
 /*
- * Open the cursor in the file `path`, or create the file with the state *state.
- * On success *state is the state in the file. *damaged tells whether an earlier
- * state was lost: no slot is intact, or the disk cannot read the file, which is
- * then renamed to `path`.unread, or the file is missing because an earlier run
- * renamed it and ended before it created a new one. If so, *state is zero
- * (nothing counts as acknowledged), and a file with this state is created. `fs`
- * may be NULL. ERR_UNSUPPORTED: a newer version wrote the file. ERR_CORRUPT:
- * `path` is not a regular file. ERR_IO, ERR_NOSPACE: the file cannot be opened,
- * renamed or created.
+ * Open the cursor file `path`, and set *state to the state in the file. If
+ * there is no file, create one with the given *state. Set *damaged to whether
+ * an earlier state was lost. That is so if no slot of the file is intact. It is
+ * also so if the disk cannot read the file; the file is then renamed to
+ * `path`.unread. And it is so if there is no file, but `path`.unread exists,
+ * because an earlier run renamed the file and ended before it created a new
+ * one. If a state was lost, set *state to zeros (nothing counts as
+ * acknowledged), and create a new file with this state. `fs` may be NULL.
+ * ERR_UNSUPPORTED: a newer version wrote the file. ERR_CORRUPT: `path` is not a
+ * regular file. ERR_IO, ERR_NOSPACE: the file cannot be opened, renamed or
+ * created.
  */
 NODISCARD int cursor_open(struct fs *fs, const char *path,
 			  struct cursor_state *state, bool *damaged,
 			  struct cursor **out, struct err *err);
 
 /*
- * Remove the file `path`, and `path`.unread if it exists. ERR_NOTFOUND: there is
- * no file `path`. ERR_IO: one of them cannot be removed.
+ * Remove the file `path`, and `path`.unread if it exists. ERR_NOTFOUND: there
+ * is no file `path`. ERR_IO: one of the two files cannot be removed.
  */
 NODISCARD int cursor_remove(struct fs *fs, const char *path, struct err *err);
 
@@ -73,7 +77,10 @@ void cursor_close(struct cursor *c);
 NODISCARD int cursor_write(struct cursor *c, const struct cursor_state *state,
 			   struct err *err);
 
-/* Make the last state durable. ERR_IO, ERR_NOSPACE: the sync failed. */
+/*
+ * Make the state that was written last durable. ERR_IO, ERR_NOSPACE: the sync
+ * failed.
+ */
 NODISCARD int cursor_sync(struct cursor *c, struct err *err);
 
 /*

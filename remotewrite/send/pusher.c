@@ -13,7 +13,10 @@
 #include "remotewrite/wire/batch.h"
 #include "remotewrite/wire/write_builder.h"
 
-/* A request has at most this many samples and bytes, decompressed. */
+/*
+ * Limits of a request: the number of its samples, and the decompressed size of
+ * their profiles in bytes. A single profile may be larger.
+ */
 #define REQUEST_SAMPLES 2000
 #define REQUEST_BYTES   ((size_t)4 * MIB)
 
@@ -25,7 +28,7 @@ struct pusher {
 	struct queued_sample *first;
 	struct queued_sample *last;
 	size_t count;
-	size_t bytes; /* of the profiles, decompressed */
+	size_t bytes; /* of the profiles in the list, decompressed */
 	struct buf labels;
 	bool reached;     /* there has been a connection to the receiver */
 	int64_t begun_ns; /* when the first attempt of the message was begun */
@@ -63,7 +66,7 @@ void pusher_free(struct pusher *p)
 	mem_free(p);
 }
 
-/* Sleep until a time of the monotonic clock. */
+/* Sleep until clock_mono_ns() reaches `ns`. */
 static void sleep_until(int64_t ns)
 {
 	int64_t left = ns - clock_mono_ns();
@@ -74,7 +77,7 @@ static void sleep_until(int64_t ns)
 		(void)nanosleep(&t, NULL);
 }
 
-/* Nothing interrupts a request; see write_client_send(). */
+/* The callback stops() of write_client_send(): nothing interrupts a request. */
 static bool never_stops(void *ctx)
 {
 	(void)ctx;
@@ -93,7 +96,10 @@ static int build_request(struct pusher *p, const struct batch *b,
 	return rc;
 }
 
-/* Send the message once, as soon as the rate allows. */
+/*
+ * Send the message once, as soon as the rate allows. `number` counts the
+ * attempts with this message from 1.
+ */
 static void send_request(struct pusher *p, unsigned number, struct attempt *a)
 {
 	sleep_until(p->free_ns);
@@ -112,7 +118,10 @@ static void send_request(struct pusher *p, unsigned number, struct attempt *a)
 	p->o.sent(p->o.ctx, a->body_len);
 }
 
-/* Wait before the next attempt. Return an error if there is to be none. */
+/*
+ * Wait before the next attempt. Returns an error if there must be no further
+ * attempt.
+ */
 static int wait_to_retry(struct pusher *p, const struct attempt *a,
 			 unsigned number, struct err *err)
 {
@@ -139,16 +148,21 @@ static int wait_to_retry(struct pusher *p, const struct attempt *a,
 }
 
 /*
- * Whether a status will stay until somebody changes the credentials, the URL or
- * the receiver. The queues of remote write retry nevertheless. `everprof push`
- * gives up, because somebody is waiting for it.
+ * Whether a retry would get the same HTTP status until somebody changes the
+ * credentials, the URL or the receiver. The queues of remote write retry
+ * nevertheless. `everprof push` gives up, because somebody is waiting for its
+ * result.
  */
 static bool is_hopeless(long status)
 {
 	return status && status != 429 && status / 100 != 5;
 }
 
-/* Send the message until its fate is known. */
+/*
+ * Send the message, and retry after temporary failures. Returns 0 and sets *v
+ * as soon as the receiver has decided about the message; returns an error if
+ * the pusher gives up.
+ */
 static int send_until_settled(struct pusher *p, const struct batch *b,
 			      struct attempt *a, enum retry_verdict *v,
 			      struct err *err)
@@ -171,7 +185,7 @@ static int send_until_settled(struct pusher *p, const struct batch *b,
 
 static int push_batch(struct pusher *p, struct batch *b, struct err *err);
 
-/* Send a batch that is too large for the receiver in halves. */
+/* Send the two halves of a batch that is too large for the receiver. */
 /* NOLINTNEXTLINE(misc-no-recursion): see push_batch() */
 static int push_halves(struct pusher *p, struct batch *b, struct err *err)
 {
@@ -185,7 +199,7 @@ static int push_halves(struct pusher *p, struct batch *b, struct err *err)
 	return rc;
 }
 
-/* Send a batch, and report the outcome for its samples. */
+/* Send a batch, and report the outcome for its samples through settled(). */
 /* NOLINTNEXTLINE(misc-no-recursion): the depth is the logarithm of the count */
 static int push_batch(struct pusher *p, struct batch *b, struct err *err)
 {

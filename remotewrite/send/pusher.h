@@ -2,10 +2,10 @@
 /*
  * Pusher: sends samples to a receiver of remote write, one request after the
  * other, and waits for each response. `everprof push` uses it; everprof serve
- * and everprof agent use the sender.
+ * and everprof agent use the sender (sender.h).
  *
  * Ownership: pusher_free() frees a pusher. Options are borrowed for as long as
- * it is used; samples are copied.
+ * the pusher is used; samples are copied.
  * Threads: one thread at a time.
  */
 #ifndef REMOTEWRITE_SEND_PUSHER_H
@@ -33,11 +33,15 @@ struct pusher_options {
 	/*
 	 * Called when the outcome is known for the next `count` samples, in the
 	 * order of pusher_add(): `refused` of them will never be accepted,
-	 * because of `why`, and all others are durable. An error ends the push.
+	 * because of `why`, and all others are durable. If this function
+	 * returns an error, the push ends with that error.
 	 */
 	int (*settled)(void *ctx, size_t count, size_t refused, const char *why,
 		       struct err *err);
-	/* Called before a temporary failure is retried. */
+	/*
+	 * Called when an attempt has failed because of `why` and will be
+	 * repeated, before the wait for the next attempt.
+	 */
 	void (*retries)(void *ctx, const char *why);
 	/*
 	 * Called after each attempt; `bytes` is the size of the compressed
@@ -51,23 +55,26 @@ struct pusher_options {
 NODISCARD int pusher_new(const struct pusher_options *o, struct pusher **out,
 			 struct err *err);
 
-/* Free a pusher; samples that are not settled are forgotten. NULL is a no-op. */
+/*
+ * Free a pusher; samples whose outcome is not known yet are dropped. NULL is a
+ * no-op.
+ */
 void pusher_free(struct pusher *p);
 
 /*
- * Add a sample. If the samples then fill a request, send it. Errors as
- * pusher_flush().
+ * Add a sample. If the samples that wait then fill a request, send the request.
+ * Errors as pusher_flush().
  */
 NODISCARD int pusher_add(struct pusher *p, const struct sample *s,
 			 struct err *err);
 
 /*
- * Send all samples that were added, and return when they are settled.
- * ERR_INVALID: the receiver refuses all requests, for example because the
- * credentials are wrong. ERR_TIMEOUT: a request has not succeeded within
- * retry_ms. ERR_CLOSED: the first connection failed. ERR_CORRUPT: a sample is
- * damaged.
- * Errors of settled() are passed on.
+ * Send all samples that wait, and return when their outcome is known.
+ * ERR_INVALID: the receiver answers with an HTTP status that a retry would get,
+ * too, for example because the credentials are wrong. ERR_TIMEOUT: a request
+ * has not succeeded within retry_ms. ERR_CLOSED: no connection to the receiver
+ * has ever succeeded. ERR_CORRUPT: a sample is damaged. Errors of settled() are
+ * passed on.
  */
 NODISCARD int pusher_flush(struct pusher *p, struct err *err);
 

@@ -14,10 +14,16 @@
 #include "remotewrite/send/queue_reader.h"
 #include "remotewrite/send/queue_shards.h"
 
-/* Default for the maximum size of the backlog, if the disk is large enough. */
+/*
+ * Default for the maximum size of the backlog in bytes; smaller on a small
+ * disk, see queue_backlog_max().
+ */
 #define BACKLOG_DEFAULT (10ull * GIB)
 
-/* Makes a counter or gauge with the labels of the queue. */
+/*
+ * Create a counter or gauge with the labels in the local variable `labels`, and
+ * store it in q->metrics.
+ */
 #define MAKE(kind, member, name, help) \
 	(q->metrics.member = metrics_##kind(q->o.metrics, name, help, &labels))
 
@@ -106,8 +112,9 @@ static void queue_make_metrics(struct queue *q)
 }
 
 /*
- * Set the gauges of a queue that has ended to 0. The gauges stay in the output,
- * which would otherwise show a backlog for a receiver that was removed.
+ * Set those gauges of a queue to 0 that describe its current work, because the
+ * queue has ended. The gauges stay in the output of /metrics, which would
+ * otherwise show a backlog for a receiver that was removed.
  */
 static void queue_clear_gauges(struct queue *q)
 {
@@ -205,7 +212,10 @@ void queue_set_rules(struct queue *q, const struct remote_write_config *config,
 	mutex_unlock(&q->rules_mu);
 }
 
-/* Interrupt requests, and wait for the threads of the queue. */
+/*
+ * Interrupt requests, wait for the threads of the queue to end, and sync the
+ * cursor file.
+ */
 static void queue_stop(struct queue *q)
 {
 	mutex_lock(&q->mu);
@@ -213,15 +223,18 @@ static void queue_stop(struct queue *q)
 	pthread_cond_broadcast(&q->room);
 	queue_wake_shards(q);
 	mutex_unlock(&q->mu);
-	/* The reader hands samples to the shards, so it ends first. */
+	/*
+	 * The reader uses the shards, so the reader must end before the shards
+	 * are freed.
+	 */
 	if (q->reader)
 		pthread_join(q->reader, NULL);
 	queue_end_shards(q);
 	queue_clear_gauges(q);
 	if (q->cursor)
 		/*
-		 * If this fails, the file may have an older position after a
-		 * power cut, and some samples are sent again.
+		 * If the sync fails, the file may have an older position after
+		 * a power cut, and some samples are sent again.
 		 */
 		(void)!cursor_sync(q->cursor, NULL);
 }
@@ -243,7 +256,7 @@ void queue_free(struct queue *q)
 	mem_free(q);
 }
 
-/* The counter of a fate. */
+/* Return the counter of the samples with the fate `fate`. */
 static struct metric *metric_of(const struct queue *q, enum sample_fate fate)
 {
 	switch (fate) {

@@ -27,7 +27,7 @@ struct queue;
 struct queue_options {
 	struct sample_log *log;
 	struct fs *fs;            /* NULL: the operating system's */
-	const char *dir;          /* directory of cursor files, which exists */
+	const char *dir;          /* of cursor files; the queue creates it */
 	const struct log *events; /* the log of the program */
 	struct metrics *metrics;
 	const char *user_agent;
@@ -46,9 +46,10 @@ struct queue_options {
 };
 
 /*
- * Start a queue. Its cursor file is opened or created, but the queue also runs
- * without one; see queue_cursor.h. ERR_UNSUPPORTED: a newer version wrote that
- * file. ERR_IO: the system has no descriptors left. The caller owns *out.
+ * Start a queue, and open or create its cursor file. If the file cannot be
+ * opened, the queue runs without it; see queue_cursor.h. ERR_UNSUPPORTED: a
+ * newer version wrote the file. ERR_IO: the system has no descriptors left. The
+ * caller owns *out.
  */
 NODISCARD int queue_start(const struct queue_options *o,
 			  const struct remote_write_config *config,
@@ -57,9 +58,10 @@ NODISCARD int queue_start(const struct queue_options *o,
 
 /*
  * Make the queue use the rules of `config` and the labels `external`, which are
- * borrowed. Called at the start, and after a reload that leaves the
- * configuration of the queue as it was: before the old configuration is freed,
- * the queue must use the equal rules and labels of the new one.
+ * borrowed. Called at the start, and after a reload that has not changed the
+ * configuration of the queue: the rules and labels of the new configuration are
+ * then equal to those of the old one, but the queue must borrow them from the
+ * new one, because the old one is freed afterwards.
  */
 void queue_set_rules(struct queue *q, const struct remote_write_config *config,
 		     const struct label *external, size_t external_count);
@@ -68,18 +70,20 @@ void queue_set_rules(struct queue *q, const struct remote_write_config *config,
 void queue_free(struct queue *q);
 
 /*
- * Return the position in the log up to which the queue has finished: it needs
- * no earlier samples. Any thread may call it.
+ * Return the position in the log before which the queue has finished all
+ * samples. Any thread may call this function.
  */
 uint64_t queue_position(struct queue *q);
 
 /*
- * Return the position that is durable in the cursor file. Without a file,
- * return the position of the queue. Any thread may call it.
+ * Return the position before which the log need not keep samples for this
+ * queue: the position that is durable in the cursor file. If the queue has no
+ * file: its position in the last call of queue_sync_cursor(). Any thread may
+ * call this function.
  */
 uint64_t queue_synced(struct queue *q);
 
-/* Fill *out; the texts are borrowed from the queue. */
+/* Fill *out; `name` and `url` are borrowed from the queue. */
 void queue_status(struct queue *q, struct queue_status *out);
 
 #endif

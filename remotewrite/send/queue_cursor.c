@@ -5,13 +5,16 @@
 #include "base/mem.h"
 #include "base/units.h"
 
-/* The path of the file; the caller frees it. */
+/* Return the path of the cursor file; the caller frees it. */
 static char *cursor_path(const struct queue *q)
 {
 	return mem_printf("%s/%s" CURSOR_SUFFIX, q->o.dir, q->config.name.ptr);
 }
 
-/* Open or create the file and its directory; see cursor_open(). */
+/*
+ * Create the directory of the cursor files if it is missing, then open or
+ * create the cursor file of the queue; see cursor_open().
+ */
 static int open_file(struct queue *q, struct cursor_state *state, bool *damaged,
 		     struct cursor **out, struct err *err)
 {
@@ -23,7 +26,10 @@ static int open_file(struct queue *q, struct cursor_state *state, bool *damaged,
 	return rc ? err_wrap(err, rc, "%s", path) : 0;
 }
 
-/* Whether the queue has no cursor file, and begins after the newest sample. */
+/*
+ * Whether the queue has no cursor file and does not begin with the oldest
+ * sample of the log (queue_options.from_begin).
+ */
 static bool is_new_receiver(const struct queue *q)
 {
 	CLEANUP(mem_freep) char *path = cursor_path(q);
@@ -33,16 +39,14 @@ static bool is_new_receiver(const struct queue *q)
 	       fs_size(q->o.fs, path, &size, NULL) == ERR_NOTFOUND;
 }
 
-/* Log that a queue has a new file. */
+/* Log that the receiver is new: the queue had no cursor file. */
 static void report_new_receiver(const struct queue *q)
 {
 	log_event(
 		q->o.events, LOG_INFO,
-		"a receiver of remote write is new: it gets the profiles that are stored from now on; if it is new only because its file remote/*.cursor was removed, profiles that were not sent until then are never sent",
+		"a receiver of remote write is new: it gets the profiles that are stored from now on; if it is new only because its file remote/* .cursor was removed, profiles that were not sent until then are never sent",
 		LOG_FIELDS(log_text("remote_name", q->config.name.ptr)));
-}
-
-/* Log an event about the cursor. */
+} /* Log the warning `what` about the cursor, with the error `err`. */
 static void report_cursor(const struct queue *q, const char *what,
 			  const struct err *err)
 {
@@ -52,8 +56,9 @@ static void report_cursor(const struct queue *q, const char *what,
 }
 
 /*
- * Return the number of the first sample in the log. If none can be read, return
- * the number that the next sample will get.
+ * Return the number of the first sample in the log. If that sample cannot be
+ * read, or the log has none, return the number that the next sample to be
+ * appended will get.
  */
 static uint64_t first_number(struct sample_log *log)
 {
@@ -69,10 +74,10 @@ static uint64_t first_number(struct sample_log *log)
 }
 
 /*
- * Return the state with which a queue without a file begins. The position is
- * asked for before the number, because samples may be appended in between: a
- * number that is too high does no harm, but with one that is too low, the
- * reader would report these samples as lost.
+ * Return the state with which a queue without a cursor file begins. The
+ * position is read before the number, because samples may be appended in
+ * between: a number that is too high does no harm, but if the number were too
+ * low, the reader would report the samples appended in between as lost.
  */
 static struct cursor_state new_state(const struct queue *q)
 {
@@ -151,7 +156,7 @@ int queue_open_cursor(struct queue *q, struct err *err)
 	return 0;
 }
 
-/* What the file has to state now. */
+/* Return the state that the cursor file has to have now. */
 static struct cursor_state queue_cursor_state(struct queue *q) REQUIRES(q->mu)
 {
 	return (struct cursor_state){ .acked = q->window.acked.position,
@@ -174,7 +179,7 @@ void queue_write_cursor(struct queue *q)
 			&err);
 }
 
-/* Open or create the file, which could not be opened before. */
+/* Try to open or create the cursor file, which could not be opened before. */
 static void make_cursor(struct queue *q)
 {
 	struct cursor_state state;
@@ -186,8 +191,9 @@ static void make_cursor(struct queue *q)
 	state = queue_cursor_state(q);
 	mutex_unlock(&q->mu);
 	/*
-	 * If the file exists, the position in it is not used, because the queue
-	 * has begun without it. The next write replaces it.
+	 * If the file exists, the state in it is not used, because the queue
+	 * has begun without that state. The next cursor_write() replaces that
+	 * state.
 	 */
 	if (open_file(q, &state, &damaged, &c, &unwanted))
 		return;
@@ -200,7 +206,10 @@ static void make_cursor(struct queue *q)
 		  LOG_FIELDS(log_text("remote_name", q->config.name.ptr)));
 }
 
-/* Note that the file does not have the state, so that it is written again. */
+/*
+ * Note that the state in the cursor file is not durable yet, so that the next
+ * queue_sync_cursor() writes and syncs it again.
+ */
 static void note_unsynced(struct queue *q)
 {
 	mutex_lock(&q->mu);
@@ -208,7 +217,7 @@ static void note_unsynced(struct queue *q)
 	mutex_unlock(&q->mu);
 }
 
-/* Set the position that is durable. */
+/* Set the position that queue_synced() returns. */
 static void set_synced(struct queue *q, uint64_t position)
 {
 	mutex_lock(&q->mu);
@@ -223,8 +232,8 @@ bool queue_sync_cursor(struct queue *q)
 	struct err err;
 
 	/*
-	 * While the threads run, only the reader sets q->cursor, so the reader
-	 * needs no lock to look at it.
+	 * Only the reader changes q->cursor while the threads run, so the
+	 * reader may read q->cursor without the lock.
 	 */
 	if (!q->cursor)
 		make_cursor(q);
@@ -232,7 +241,10 @@ bool queue_sync_cursor(struct queue *q)
 	state = queue_cursor_state(q);
 	moved = q->unsynced;
 	q->unsynced = false;
-	/* ack_window_pass() moves the position without writing it. */
+	/*
+	 * The file may have an older position, because ack_window_pass() moves
+	 * the position without writing the file.
+	 */
 	if (moved && q->cursor && cursor_write(q->cursor, &state, NULL)) {
 		q->unsynced = true;
 		moved = false;

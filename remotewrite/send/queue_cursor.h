@@ -14,26 +14,28 @@
 
 /*
  * Open or create the cursor file, and begin q->window at the position in the
- * file. A new queue begins at the end of the log, or at the beginning if
- * queue_options.from_begin is set. A queue also begins at the beginning if the
- * file is damaged or cannot be opened, or if the log ends before the position.
- * Called before the threads of the queue run. ERR_UNSUPPORTED: a newer version
- * wrote the file.
+ * file. A new queue begins at the end of the log, or at the beginning of the
+ * log if queue_options.from_begin is set. A queue also begins at the beginning
+ * of the log if the file is damaged or cannot be opened, or if the log ends
+ * before the position in the file. Called before the threads of the queue run.
+ * ERR_UNSUPPORTED: a newer version wrote the file.
  */
 NODISCARD int queue_open_cursor(struct queue *q, struct err *err);
 
 /*
- * Write the position of the queue, which has moved, to the cursor file, if
- * there is one. The write is not synced: the next queue_sync_cursor() does
+ * Write the state of the queue, whose position has moved, to the cursor file,
+ * if there is one. The write is not synced: the next queue_sync_cursor() does
  * that.
  */
 void queue_write_cursor(struct queue *q) REQUIRES(q->mu);
 
 /*
- * Make the state of the queue durable in the cursor file. Returns false if
- * nothing was to be saved, or if the write or the sync failed. True (also if
- * the queue has no file): the log need not keep the samples before the position
- * of the queue. Only the reader calls this function.
+ * Make the state of the queue durable in the cursor file; if the file could not
+ * be opened before, try again to open it. Returns false if the state has not
+ * changed since it was made durable, or if the write or the sync failed.
+ * Otherwise, also if the queue has no file, returns true: the log need not keep
+ * the samples before the position of the queue. Only the reader calls this
+ * function.
  */
 bool queue_sync_cursor(struct queue *q);
 

@@ -24,16 +24,17 @@
 #include "remotewrite/wire/batch.h"
 
 /*
- * Maximum memory, in bytes, of the samples that a queue has read and not
- * finished; their profiles count as they are in the log, usually compressed.
- * While the samples take more, the reader waits, and if no shard is sending a
- * batch, the shards send batches that are not full.
+ * Limit on the memory, in bytes, of the samples that a queue has read and not
+ * finished. Profiles count with the size that they have in the log, where most
+ * are compressed. Above the limit the reader waits, and if no shard is sending
+ * a batch, the shards send batches that are not full.
  */
 #define HELD_MAX ((size_t)12 << 20)
 
 /*
- * The metrics of a queue. Where Prometheus has such a metric, the name is the
- * one in Prometheus; see queue_make_metrics().
+ * The metrics of a queue. Where Prometheus has such a metric, the name is that
+ * of Prometheus, with everprof_ instead of prometheus_ at the beginning; see
+ * queue_make_metrics().
  */
 struct queue_metrics {
 	struct metric *sent;
@@ -58,7 +59,7 @@ struct shard {
 	struct queue *q;
 	pthread_t thread;
 	struct write_client *client;
-	size_t written; /* samples of the last request that are durable */
+	size_t written; /* durable samples of a request that was refused */
 	/* The members below are guarded by the queue's mu. */
 	pthread_cond_t wake;
 	struct queued_sample *first;
@@ -101,16 +102,17 @@ struct queue {
 	struct ack_window window;
 	/*
 	 * A copy of the reader's clock, for the cursor file. Before the reader
-	 * runs: the clock that the file had.
+	 * runs: the clock in the file.
 	 */
 	struct trusted_clock clock;
 	bool unsynced;   /* the state for the cursor file is not durable yet */
 	uint64_t synced; /* the position that is durable; see queue_synced() */
 	bool stopping;
-	size_t sending;    /* shards that have a batch */
+	size_t sending;    /* shards that are sending a batch */
 	size_t held_bytes; /* memory of samples that are not finished */
 	/*
-	 * samples with lower numbers are sent even in a batch that is not full
+	 * samples whose queued_sample.number is lower are sent even in a batch
+	 * that is not full
 	 */
 	uint64_t due_before;
 	uint64_t drop_until; /* samples before this position are given up */
@@ -124,14 +126,15 @@ struct queue {
 /* The reasons for which a sample leaves the queue. */
 enum sample_fate {
 	FATE_SENT,
-	FATE_FAILED,  /* the receiver will never accept it */
-	FATE_DAMAGED, /* the log has other bytes than were received */
-	FATE_BACKLOG  /* max_backlog */
+	FATE_FAILED,  /* the receiver will never accept the sample */
+	FATE_DAMAGED, /* the profile in the log is damaged */
+	FATE_BACKLOG  /* given up because of max_backlog */
 };
 
 /*
- * Acknowledge the samples of a list, count them, and free them. Whatever
- * their fate, they are not sent again.
+ * Acknowledge the samples of a list, count them, and free them. Whatever their
+ * fate, they are not sent again. If the position of the queue moves, write the
+ * cursor file.
  */
 void queue_finish(struct queue *q, struct queued_sample *list,
 		  enum sample_fate fate);

@@ -20,27 +20,32 @@
  */
 #define WAIT_MS 200LL
 
-/* The size to which a backlog that exceeds `max` is cut: nine tenths. */
+/*
+ * The size to which a backlog that exceeds `max` is cut: nine tenths of `max`.
+ */
 #define BACKLOG_LEFT(max) ((max) / 10 * 9)
 
 /* The state of the reader. */
 struct reader {
 	struct queue *q;
-	/* in the log; after the last sample that was read */
+	/* position in the log after the last sample that was read */
 	uint64_t position;
 	struct buf buf;
 	struct logged_sample sample;
 	int64_t saved_ns;   /* when the cursor was made durable last */
 	int64_t checked_ns; /* when max_backlog was checked last */
 	bool skipped; /* set by limit_backlog() when it has dropped samples */
-	/* of profiles read since the reader was at the end of the log */
+	/*
+	 * decompressed bytes of the profiles that were read and not dropped
+	 * since the reader was last at the end of the log
+	 */
 	uint64_t run_bytes;
 	struct trusted_clock clock; /* decides what is too old */
-	int64_t clock_saved_ns;     /* when its state was saved last */
+	int64_t clock_saved_ns;     /* when `clock` was saved last */
 	struct outage outage;       /* of the disk with the log */
 	/*
-	 * expected: the number of the next sample, if none is lost; 0: not
-	 * known. before_ms: the time of the previous sample; 0: there is none.
+	 * expected: the number of the next sample, if none is lost. before_ms:
+	 * the time of the previous sample. In both, 0: not known.
 	 */
 	uint64_t expected;
 	int64_t before_ms;
@@ -48,7 +53,7 @@ struct reader {
 	bool ages;         /* the sample before was too old to be sent */
 };
 
-/* Where the reader is. */
+/* Return the place in the log that the reader has reached. */
 static struct log_place reader_place(const struct reader *r)
 {
 	return (struct log_place){ .position = r->position,
@@ -57,8 +62,9 @@ static struct log_place reader_place(const struct reader *r)
 }
 
 /*
- * Move the position of the queue past samples that need no acknowledgement,
- * such as dropped ones.
+ * Let the position of the queue move up to the place of the reader, past
+ * samples that need no acknowledgement, such as dropped ones; see
+ * ack_window_pass().
  */
 static void reader_pass(struct reader *r)
 {
@@ -68,7 +74,10 @@ static void reader_pass(struct reader *r)
 	mutex_unlock(&r->q->mu);
 }
 
-/* Count and log samples that are missing before the one that was read. */
+/*
+ * Count and log that `samples` samples are missing in the log before r->sample,
+ * the sample that was read last.
+ */
 static void report_loss(struct reader *r, uint64_t samples)
 {
 	int64_t now = r->sample.ms;
@@ -93,9 +102,9 @@ static void report_loss(struct reader *r, uint64_t samples)
 }
 
 /*
- * Compare the number of the sample that was read with the expected one. If it
- * is higher, report the samples in between as lost. Then expect the next
- * number.
+ * Compare the number of r->sample, the sample that was read last, with the
+ * expected number. If the number is higher than expected, report the samples in
+ * between as lost. Then expect the number after it.
  */
 static void reader_count(struct reader *r)
 {
@@ -108,7 +117,10 @@ static void reader_count(struct reader *r)
 	r->damage.code = 0;
 }
 
-/* Count and log a sample that was read, but cannot be sent, and pass it. */
+/*
+ * Count and log that r->sample, the sample that was read last, cannot be sent,
+ * and pass it.
+ */
 static void report_unusable(struct reader *r, const struct err *err)
 {
 	char at[40];
@@ -122,7 +134,7 @@ static void report_unusable(struct reader *r, const struct err *err)
 	reader_pass(r);
 }
 
-/* Whether the reader has to wait before it gives the shard a sample. */
+/* Whether the reader has to wait before it hands a sample to the shard `s`. */
 static bool is_full(const struct queue *q, const struct shard *s)
 	REQUIRES(q->mu)
 {
@@ -131,8 +143,9 @@ static bool is_full(const struct queue *q, const struct shard *s)
 }
 
 /*
- * Once a second: make the cursor durable, and call queue_options.moved(), so
- * that the log may drop the samples before the cursor.
+ * At most once a second: make the cursor durable. If that succeeds and the
+ * cursor has changed, call queue_options.moved(), so that the log may drop the
+ * samples before the cursor.
  */
 static void save_position(struct reader *r)
 {
@@ -145,7 +158,7 @@ static void save_position(struct reader *r)
 		r->q->o.moved(r->q->o.ctx);
 }
 
-/* The samples that max_backlog has dropped at one time. */
+/* The samples that one call of limit_backlog() has skipped. */
 struct skipped {
 	uint64_t samples;
 	int64_t first_ms;
@@ -155,7 +168,8 @@ struct skipped {
 /*
  * Skip samples, without reading their bodies, until the rest of the log has at
  * most `until_bytes` bytes and its first sample is not from before `before_ms`.
- * Add the skipped samples to *out.
+ * Stop earlier at the end of the log, if the disk cannot read a sample, or if
+ * the queue stops. Add the skipped samples to *out.
  */
 static void skip_backlog(struct reader *r, uint64_t until_bytes,
 			 int64_t before_ms, struct skipped *out)
@@ -185,7 +199,7 @@ static void skip_backlog(struct reader *r, uint64_t until_bytes,
 	}
 }
 
-/* Log what max_backlog has dropped. */
+/* Count and log the samples that max_backlog has dropped. */
 static void report_skipped(struct reader *r, const struct skipped *s)
 {
 	char from[40];
@@ -203,8 +217,8 @@ static void report_skipped(struct reader *r, const struct skipped *s)
 }
 
 /*
- * The lowest position from which the log has at most `max` bytes, between
- * `from` and `to`.
+ * Return the lowest position between `from` and `to` from which on the log has
+ * at most `max` bytes; `to` if there is none.
  */
 static uint64_t position_of_bytes(struct sample_log *log, uint64_t max,
 				  uint64_t from, uint64_t to)
@@ -221,8 +235,8 @@ static uint64_t position_of_bytes(struct sample_log *log, uint64_t max,
 }
 
 /*
- * Return the time before which samples are older than `limit_ms`. INT64_MIN:
- * `limit_ms` is 0 (no limit), or the clock cannot be trusted yet.
+ * Return the time before which samples are older than `limit_ms`, or INT64_MIN
+ * if `limit_ms` is 0 (no limit) or the clock cannot be trusted yet.
  */
 static int64_t reader_oldest(struct reader *r, int64_t limit_ms)
 {
@@ -233,9 +247,9 @@ static int64_t reader_oldest(struct reader *r, int64_t limit_ms)
 }
 
 /*
- * Copy the clock for the cursor. The clock is saved with each new position, and
- * at least about once a minute, so that the queue can judge the time of day
- * after a restart.
+ * Copy the reader's clock to q->clock, for the cursor file. The clock is saved
+ * with each new position, and at least about once a minute, so that the queue
+ * can judge the time of day after a restart.
  */
 static void note_clock(struct reader *r)
 {
@@ -266,8 +280,8 @@ static void give_up(struct queue *q, uint64_t position)
 }
 
 /*
- * Return the size to which the backlog has to shrink. UINT64_MAX: it is small
- * enough.
+ * Return the size in bytes to which the backlog has to shrink, or UINT64_MAX if
+ * the backlog is small enough.
  */
 static uint64_t backlog_target(struct queue *q)
 {
@@ -312,8 +326,9 @@ static void limit_backlog(struct reader *r)
 }
 
 /*
- * Hand a sample to its shard if there is room, or wait for room for a moment.
- * Returns whether the sample was handed over.
+ * Hand a sample to its shard if there is room; otherwise wait up to WAIT_MS for
+ * room. `hash` decides which shard it is. Returns whether the sample was handed
+ * over.
  */
 static bool try_hand_over(struct reader *r, struct queued_sample *i,
 			  uint64_t hash)
@@ -351,8 +366,9 @@ static void do_upkeep(struct reader *r)
 }
 
 /*
- * Hand a sample to its shard, as soon as there is room. Meanwhile max_backlog
- * may give the sample up.
+ * Hand a sample to its shard, as soon as there is room. If max_backlog
+ * meanwhile drops samples behind it, drop the sample, too. If the queue stops
+ * meanwhile, free the sample without an acknowledgement.
  */
 static void hand_over(struct reader *r, struct queued_sample *i, uint64_t hash)
 {
@@ -368,14 +384,15 @@ static void hand_over(struct reader *r, struct queued_sample *i, uint64_t hash)
 	}
 }
 
-/* Whether sample_age_limit forbids to send a sample. */
+/* Whether r->sample is too old to be sent, by sample_age_limit. */
 static bool is_too_old(struct reader *r)
 {
 	return r->sample.ms < reader_oldest(r, r->q->config.queue.age_limit_ms);
 }
 
 /*
- * Count a sample that is too old to be sent. Log only the first one in a row.
+ * Count r->sample, which is too old to be sent, and pass it. Log only the first
+ * such sample in a row.
  */
 static void reader_drop_old(struct reader *r)
 {
@@ -394,7 +411,10 @@ static void reader_drop_old(struct reader *r)
 	reader_pass(r);
 }
 
-/* Relabel the sample that was read, and hand it to its shard. */
+/*
+ * Relabel r->sample, the sample that was read last, and hand it to its shard,
+ * unless it is dropped.
+ */
 static void take_sample(struct reader *r)
 {
 	struct queue *q = r->q;
@@ -461,7 +481,7 @@ static void wait_for_samples(struct reader *r)
 	log->wait(log, r->position, WAIT_MS);
 }
 
-/* Wait for a while, unless the queue stops. */
+/* Wait up to WAIT_MS, unless the queue stops. */
 static void reader_pause(struct queue *q)
 {
 	struct timespec at = clock_mono_at(clock_mono_ns() + WAIT_MS * 1000000);
@@ -472,7 +492,7 @@ static void reader_pause(struct queue *q)
 	mutex_unlock(&q->mu);
 }
 
-/* Log that the disk does not answer. */
+/* Log that the disk cannot read the log. */
 static void report_outage(const struct queue *q, const struct err *err)
 {
 	log_event(
@@ -497,10 +517,11 @@ static void report_passed_over(const struct queue *q, uint64_t from,
 }
 
 /*
- * Handle that the disk could not read the sample at `from`: pause once, so that
- * the reader then tries again. If reads have failed for OUTAGE_MS, pass over
- * the sample instead: log->skip() makes sure that the log appends it again when
- * the disk can read it. If skip() fails, pause.
+ * Handle that the disk could not read the sample at `from`. Usually, wait a
+ * moment, after which the caller tries again. If reads have failed for
+ * OUTAGE_MS, pass over the sample instead: log->skip() makes sure that the log
+ * appends the sample again when the disk can read it. If skip() fails, wait,
+ * too.
  */
 static void wait_for_disk(struct reader *r, uint64_t from, struct err *err)
 {

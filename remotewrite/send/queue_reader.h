@@ -4,14 +4,14 @@
  * shards. It also saves the cursor once a second, and applies max_backlog.
  *
  * Ownership: everything belongs to the queue.
- * Threads: as noted at the function.
+ * Threads: queue_read() runs as a thread of its own.
  */
 #ifndef REMOTEWRITE_SEND_QUEUE_READER_H
 #define REMOTEWRITE_SEND_QUEUE_READER_H
 
 /*
- * The thread that reads the log; `queue` is a struct queue. It ends with the
- * queue.
+ * Run the thread that reads the log, until the queue stops. `queue` points to a
+ * struct queue. Returns NULL.
  */
 void *queue_read(void *queue);
 

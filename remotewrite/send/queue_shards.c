@@ -6,7 +6,7 @@
 #include "base/thread.h"
 #include "remotewrite/send/shard.h"
 
-/* Start a shard. */
+/* Create the HTTP client of a shard, and start the thread of the shard. */
 static int start_shard(struct queue *q, struct shard *s, struct err *err)
 {
 	const struct write_client_options o = {
@@ -29,7 +29,10 @@ static int start_shard(struct queue *q, struct shard *s, struct err *err)
 	return 0;
 }
 
-/* Wait for the end of a shard, and free it and the samples in it. */
+/*
+ * Wait for the thread of a shard to end, then free what the shard owns: the
+ * samples in it and its HTTP client.
+ */
 static void end_shard(struct shard *s)
 {
 	pthread_join(s->thread, NULL);

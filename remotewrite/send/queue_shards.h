@@ -3,8 +3,9 @@
  * Starts, wakes and ends the shards of a queue.
  *
  * Ownership: the queue owns its shards.
- * Threads: the one that starts and stops the queue, while no reader runs;
- * queue_wake_shards(): any, with the queue's lock.
+ * Threads: queue_start_shards() and queue_end_shards(): the thread that starts
+ * and stops the queue, while the reader does not run. queue_wake_shards(): any
+ * thread that holds q->mu.
  */
 #ifndef REMOTEWRITE_SEND_QUEUE_SHARDS_H
 #define REMOTEWRITE_SEND_QUEUE_SHARDS_H
@@ -12,8 +13,9 @@
 #include "remotewrite/send/queue_private.h"
 
 /*
- * Start the shards that the configuration asks for. ERR_IO: one could not be
- * started; queue_end_shards() ends the others.
+ * Start the shards that the configuration asks for. ERR_IO: a shard could not
+ * be started; the caller then calls queue_end_shards(), which ends the other
+ * shards.
  */
 NODISCARD int queue_start_shards(struct queue *q, struct err *err);
 

@@ -153,7 +153,7 @@ static void decode_backlog(struct yaml *y, const struct yaml_node *n,
 	yaml_decode(y, n, "max_backlog", fields, config);
 }
 
-/* The defaults of an entry. */
+/* Return the default values of an entry. */
 static struct remote_write_config remote_write_defaults(void)
 {
 	return (struct remote_write_config){

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The section remote_write of the configuration file: a list of receivers, each
- * with a queue of its own. Keys and defaults are Prometheus' where profiles
- * allow it.
+ * with a queue of its own. Most keys and defaults are those of Prometheus.
  *
  * Source: prometheus.io/docs/prometheus/latest/configuration/configuration,
  * remote_write.
@@ -24,8 +23,8 @@
 struct queue_config {
 	int64_t capacity; /* samples that may wait for one shard */
 	int64_t shards;   /* threads that send; each has some of the series */
-	int64_t max_samples; /* samples in a request */
-	int64_t max_bytes;   /* bytes in a request, decompressed */
+	int64_t max_samples; /* maximum number of samples in a request */
+	int64_t max_bytes;   /* maximum bytes in a request, decompressed */
 	/* time after which a request is sent although it is not full */
 	int64_t deadline_ms;
 	int64_t min_backoff_ms;
@@ -34,8 +33,9 @@ struct queue_config {
 };
 
 /*
- * The default of max_backlog.size: 10 GiB, but at most an eighth of the disk,
- * so that the backlog of a receiver that is down leaves space for new profiles.
+ * Value of remote_write_config.backlog_bytes for the default of
+ * max_backlog.size: 10 GiB, but at most an eighth of the disk, so that the
+ * backlog of a receiver that is down leaves space for new profiles.
  */
 #define REMOTE_WRITE_BACKLOG_BY_DISK (-1)
 
@@ -52,8 +52,8 @@ struct remote_write_config {
 	struct relabel_rules relabel;
 	struct queue_config queue;
 	/*
-	 * limits of what waits in the log: its size in bytes, and the age of
-	 * its samples in ms. The oldest samples are dropped to keep the limits.
+	 * limits on the samples that wait in the log: their size in bytes, and
+	 * their age in ms. The oldest samples are dropped to keep the limits.
 	 * 0: no limit
 	 */
 	int64_t backlog_bytes; /* or REMOTE_WRITE_BACKLOG_BY_DISK */

@@ -10,8 +10,8 @@
 enum retry_verdict retry_decide(const struct retry_attempt *a)
 {
 	/*
-	 * Status 200 is no proof: a login page or a captive portal may send it,
-	 * too.
+	 * A status of 2xx is no proof that the profiles are stored: a login
+	 * page or a captive portal may send it, too.
 	 */
 	if (a->status / 100 == 2)
 		return a->judged && a->written >= a->samples ? RETRY_SENT :
@@ -23,7 +23,10 @@ enum retry_verdict retry_decide(const struct retry_attempt *a)
 	return RETRY_LATER;
 }
 
-/* The time of an HTTP date in ms; 0: it is not a date. */
+/*
+ * Return the time of the HTTP date `value` in ms since the epoch, or 0 if
+ * `value` is not a date.
+ */
 static int64_t date_ms(const char *value)
 {
 	struct tm tm = { 0 };

@@ -3,9 +3,10 @@
  * Decides what becomes of a batch after an attempt to send it, and how long to
  * wait before the next attempt. All functions are pure.
  *
- * Source: Prometheus, storage/remote/client.go and queue_manager.go; but a batch
- * is given up only after a response that judges the profiles themselves, or if
- * a single profile is too large (docs/decisions.md, 125).
+ * Source: Prometheus, storage/remote/client.go and queue_manager.go. Unlike
+ * Prometheus, everprof gives up a batch only after status 400 from a receiver
+ * that has looked at the profiles (retry_attempt.judged), or if a single
+ * profile is too large (docs/decisions.md, 125).
  *
  * Threads: any.
  */
@@ -19,7 +20,7 @@ enum retry_verdict {
 	RETRY_SENT,  /* a receiver says that the batch is stored */
 	RETRY_LATER, /* the failure may end: send the batch again */
 	RETRY_SPLIT, /* the batch is too large: send it in halves */
-	RETRY_DROP /* the receiver will never accept it, or some of its samples */
+	RETRY_DROP /* the receiver will never accept the batch or parts of it */
 };
 
 /* The outcome of an attempt. */
@@ -38,9 +39,10 @@ struct retry_attempt {
 enum retry_verdict retry_decide(const struct retry_attempt *a);
 
 /*
- * Return the value of a header Retry-After (RFC 9110, 10.2.3) in ms, at most an
- * hour. The header has a number of seconds, or a date, from which `now_ms` is
- * subtracted. 0: the header is missing, malformed or in the past.
+ * Return for how many ms the value of a header Retry-After (RFC 9110, 10.2.3)
+ * asks to wait; at most an hour. The value is a number of seconds, or a date,
+ * from which `now_ms` is subtracted. 0: the header is missing or malformed, or
+ * the date is in the past.
  */
 int64_t retry_after_ms(const char *value, int64_t now_ms);
 

@@ -19,7 +19,10 @@ struct member {
 
 struct sender {
 	struct sender_options o;
-	/* held by sender_apply(); sender_each() does not take it */
+	/*
+	 * held during sender_apply(); sender_each() takes only `mu`, so it does
+	 * not wait for sender_apply() to end
+	 */
 	struct mutex apply_mu;
 	/* queue_options.from_begin of the queues that are added now */
 	bool from_begin;
@@ -54,9 +57,10 @@ static bool knows_all_queues(const struct sender *s) REQUIRES(s->mu)
 }
 
 /*
- * Tell the log what the slowest queue still needs. Called by the reader thread
- * of a queue when the position of the queue has moved, and after a change of
- * the queues.
+ * Tell the log which samples the slowest queue still needs, if
+ * knows_all_queues(). `ctx` is the sender. Called by the reader thread of a
+ * queue when the result of queue_synced() may have changed, and after a change
+ * of the queues.
  */
 static void keep_log(void *ctx)
 {
@@ -76,7 +80,10 @@ static void keep_log(void *ctx)
 	mutex_unlock(&s->mu);
 }
 
-/* The configuration of a queue as text, with the external labels. */
+/*
+ * Return the configuration of a queue and the external labels as one text; the
+ * caller frees it.
+ */
 static char *key_of(const struct remote_write_config *c,
 		    const struct label *external, size_t count)
 {
@@ -94,7 +101,8 @@ static char *key_of(const struct remote_write_config *c,
 }
 
 /*
- * Return the index of the queue with this name, or the count if there is none.
+ * Return the index of the queue named `name`, or the number of queues if there
+ * is none.
  */
 static size_t find_queue(const struct sender *s, struct str name)
 {
@@ -130,7 +138,10 @@ static bool is_configured(const struct remote_write_configs *configs,
 	return false;
 }
 
-/* Remove the cursor of a queue that is no longer configured. */
+/*
+ * Remove the cursor file of the receiver `name`, which is not configured any
+ * more.
+ */
 static void remove_cursor(struct sender *s, const char *name)
 {
 	CLEANUP(mem_freep)
@@ -152,7 +163,7 @@ static void remove_cursor(struct sender *s, const char *name)
 				   log_text("file", path)));
 }
 
-/* Remove the queues that are no longer configured. */
+/* Stop and free the queues of receivers that are not configured any more. */
 static void remove_others(struct sender *s,
 			  const struct remote_write_configs *configs)
 {
@@ -174,7 +185,7 @@ static void remove_cursors(struct sender *s,
 	struct name_list l = { 0 };
 
 	if (fs_list(s->o.fs, s->o.dir, &l, NULL))
-		return; /* the directory is made with the first cursor */
+		return; /* there is no directory before the first cursor */
 	for (size_t i = 0; i < l.count; i++) {
 		const struct str name = str_of(l.names[i]);
 		CLEANUP(mem_freep) char *receiver = NULL;
@@ -190,8 +201,8 @@ static void remove_cursors(struct sender *s,
 }
 
 /*
- * Whether all cursors are missing, not only those of some receivers, although
- * the log keeps samples for receivers.
+ * Whether the log keeps samples for receivers, but no receiver has a cursor
+ * file.
  */
 static bool has_lost_cursors(struct sender *s)
 {
@@ -205,7 +216,10 @@ static bool has_lost_cursors(struct sender *s)
 	return !any && s->o.log->holds(s->o.log);
 }
 
-/* Decide with which sample new queues begin. */
+/*
+ * Decide whether queues that are added now begin with the oldest sample of the
+ * log (s->from_begin).
+ */
 static void find_begin(struct sender *s,
 		       const struct remote_write_configs *configs)
 {
@@ -256,8 +270,9 @@ static bool add_queue(struct sender *s, const struct remote_write_config *c,
 }
 
 /*
- * Keep the queue of a configuration, replace it, or add it. Returns whether
- * it runs.
+ * Make sure that a queue with the configuration `c` runs: keep the queue of
+ * that receiver if its configuration has not changed, else replace it, or add
+ * one. Returns whether the queue runs.
  */
 static bool apply_one(struct sender *s, const struct remote_write_config *c,
 		      const struct label *external, size_t count)

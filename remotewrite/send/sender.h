@@ -9,8 +9,8 @@
  * samples that the slowest queue still needs.
  *
  * Ownership: sender_free() frees a sender. Options are borrowed. The arguments
- * of sender_apply() must live until its next call, or sender_free(), has
- * returned.
+ * of sender_apply() must live until the next call of sender_apply(), or of
+ * sender_free(), has returned.
  * Threads: sender_new(), sender_apply() and sender_free() from
  * one thread at a time; sender_each() from any thread.
  */
@@ -40,8 +40,9 @@ struct sender_options {
 	 */
 	bool from_begin;
 	/*
-	 * For how long the time of day has to be steady before it decides that
-	 * samples are too old; see trusted_clock_advance().
+	 * For how long, in ms, the time of day has to be steady before the
+	 * queues decide by it that samples are too old; see
+	 * trusted_clock_advance().
 	 */
 	int64_t clock_steady_ms;
 };
@@ -53,7 +54,7 @@ struct queue_status {
 	unsigned shards;
 	/* samples in the window of the queue; see ack_window_count() */
 	uint64_t pending;
-	uint64_t backlog_bytes; /* size of what is not acknowledged */
+	uint64_t backlog_bytes; /* bytes of the log that are not acknowledged */
 	int64_t sent_ms;   /* time of the newest accepted sample; 0: none yet */
 	int64_t answer_ms; /* when a request was accepted last; 0: never */
 	char last_error
@@ -64,11 +65,11 @@ struct queue_status {
 struct sender *sender_new(const struct sender_options *o);
 
 /*
- * Replace the receivers. A queue whose configuration and external labels are
- * the same goes on; if one of them has changed, a new queue with the same
- * cursor replaces the old one. If a receiver is no longer configured, its queue
- * is stopped and its cursor is removed. If a queue cannot be started, this is
- * logged, and the next call tries again.
+ * Replace the list of receivers. The queue of a receiver goes on if neither its
+ * configuration nor the external labels have changed; otherwise a new queue
+ * with the same cursor replaces it. If a receiver is no longer configured, its
+ * queue is stopped and its cursor is removed. If a queue cannot be started,
+ * this is logged, and the next call tries again.
  */
 void sender_apply(struct sender *s, const struct remote_write_configs *configs,
 		  const struct label *external, size_t external_count);
@@ -76,7 +77,10 @@ void sender_apply(struct sender *s, const struct remote_write_configs *configs,
 /* Stop the sender if it runs, and free it; NULL is a no-op. */
 void sender_free(struct sender *s);
 
-/* Call fn with the state of each queue, in the order of their start. */
+/*
+ * Call fn(ctx, state) with the state of each queue, in the order in which the
+ * queues were started.
+ */
 void sender_each(struct sender *s,
 		 void (*fn)(void *ctx, const struct queue_status *q),
 		 void *ctx);

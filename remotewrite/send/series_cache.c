@@ -8,8 +8,8 @@
 #include "remotewrite/wire/write_builder.h"
 
 /*
- * Number of series at which the cache is cleared. Their texts take some 500
- * bytes each.
+ * Number of series at which the cache is cleared. The texts of a series take
+ * some 500 bytes.
  */
 #define SERIES_MAX 20000
 
@@ -46,7 +46,7 @@ void series_cache_free(struct series_cache *c)
 	mem_free(c);
 }
 
-/* Callback of the table: compares labels with those of an entry. */
+/* Callback of the table: whether the entry `number` has the labels `key`. */
 static bool series_cache_same(const void *ctx, uint32_t number, const void *key)
 {
 	const struct series_cache *c = ctx;
@@ -55,7 +55,10 @@ static bool series_cache_same(const void *ctx, uint32_t number, const void *key)
 	return str_eq(c->entries.v[number].from, *from);
 }
 
-/* Add external labels and apply the rules. */
+/*
+ * Add the external labels to `labels` and apply the rules. Sets *out to the
+ * resulting labels, or to NULL if a rule drops the series.
+ */
 static int series_cache_relabel(struct labels *labels,
 				const struct series_rules *rules,
 				struct labels **out, struct err *err)
@@ -78,7 +81,7 @@ static int series_cache_relabel(struct labels *labels,
 	return rc;
 }
 
-/* Make the entry of a series. */
+/* Fill `e` for the series with the encoded labels `encoded`. */
 static int series_cache_make(struct series_cache *c, struct bytes encoded,
 			     const struct series_rules *rules, struct entry *e,
 			     struct err *err)

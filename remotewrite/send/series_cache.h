@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For each series of a queue, caches the labels with which the series is sent,
- * or that it is not sent, and the hash that decides its shard. Relabelling runs
- * only for series that the cache does not have.
+ * Caches what becomes of each series of a queue: the labels with which the
+ * series is sent, and their hash, which decides the shard; or that the series
+ * is not sent. Relabelling runs only for series that the cache does not have.
  *
  * Ownership: series_cache_free() frees the cache. Entries belong to the cache
  * until series_cache_clear().
@@ -42,12 +42,12 @@ void series_cache_free(struct series_cache *c);
 void series_cache_clear(struct series_cache *c);
 
 /*
- * Find a series by `labels`, the labels that it has in the log, or add the
- * series. For a new series, add the external labels that it lacks, then apply
- * the rules. Sets *out, which is valid until the next call. ERR_CORRUPT: the
- * labels are damaged. ERR_LIMIT: a rule exceeds a limit; see relabel_apply().
- * ERR_INVALID, ERR_DENIED: labels_build() refuses the labels that the rules
- * produce.
+ * Find a series by `labels`, the encoded labels that it has in the log. If the
+ * cache does not have the series, make an entry: add the external labels that
+ * the series lacks, then apply the rules. Sets *out, which is valid until the
+ * next call. ERR_CORRUPT: the labels are damaged. ERR_LIMIT: a rule exceeds a
+ * limit; see relabel_apply(). ERR_INVALID, ERR_DENIED: labels_build() refuses
+ * the labels that the rules produce.
  */
 NODISCARD int series_cache_find(struct series_cache *c, struct bytes labels,
 				const struct series_rules *rules,

@@ -26,8 +26,8 @@ void shard_add(struct queue *q, struct shard *s, struct queued_sample *i,
 }
 
 /*
- * Whether a batch is ready to be sent. If there are samples, sets *at to the
- * latest time to send them.
+ * Whether a batch is ready to be sent. If samples wait in the shard, sets *at
+ * to the time of clock_mono_ns() at which they are sent at the latest.
  */
 static bool shard_is_ready(const struct shard *s, int64_t *at)
 	REQUIRES(s->q->mu)
@@ -43,7 +43,7 @@ static bool shard_is_ready(const struct shard *s, int64_t *at)
 	       s->first->number < s->q->due_before || clock_mono_ns() >= *at;
 }
 
-/* Wait until there is a batch to send. False: the shard ends. */
+/* Wait until there is a batch to send. Returns false if the queue stops. */
 static bool wait_for_batch(struct shard *s) REQUIRES(s->q->mu)
 {
 	int64_t at = 0;
@@ -61,8 +61,7 @@ static bool wait_for_batch(struct shard *s) REQUIRES(s->q->mu)
 
 /*
  * Wait for a batch, and take it out of the shard: the oldest samples, up to the
- * limits of a request, but at least one. The batch is empty when the shard
- * ends.
+ * limits of a request, but at least one. The batch is empty if the queue stops.
  */
 static struct batch take_batch(struct shard *s)
 {
@@ -83,7 +82,10 @@ static struct batch take_batch(struct shard *s)
 	return b;
 }
 
-/* Log a sample that is not sent because its bytes in the log are damaged. */
+/*
+ * Log that the sample `i` is not sent, because its profile is damaged or too
+ * large for a message.
+ */
 static void shard_report_damage(struct shard *s, const struct queued_sample *i,
 				const struct err *err)
 {
@@ -102,7 +104,8 @@ static void shard_report_damage(struct shard *s, const struct queued_sample *i,
 }
 
 /*
- * Build the message of a batch. Samples that are damaged leave the batch.
+ * Build the message of a batch. Samples that cannot be added to the message
+ * leave the batch: they are logged and finished as damaged.
  */
 static void build_message(struct shard *s, struct batch *b)
 {
@@ -128,8 +131,9 @@ static void build_message(struct shard *s, struct batch *b)
 }
 
 /*
- * Note the outcome of an attempt for the status page and the API. Log it if it
- * changes between success and failure.
+ * Note the outcome of an attempt for the status page and the API. Log a failure
+ * unless the attempt before failed, too, and log the first success after a
+ * failure.
  */
 static void note_attempt(struct queue *q, const struct attempt *a)
 {
@@ -201,7 +205,7 @@ static void batch_times(const struct batch *b, char from[40], char to[40])
 	time_format(last, to);
 }
 
-/* Log samples that max_backlog has given up. */
+/* Log that max_backlog has given up the samples in `b`. */
 static void report_given_up(struct shard *s, const struct batch *b)
 {
 	char from[40];
@@ -217,8 +221,8 @@ static void report_given_up(struct shard *s, const struct batch *b)
 }
 
 /*
- * Drop the samples of a batch that are given up. Returns whether there were
- * any.
+ * Drop the samples of a batch that max_backlog has given up. Returns whether
+ * there were any.
  */
 static bool shard_give_up(struct shard *s, struct batch *b)
 {
@@ -231,7 +235,10 @@ static bool shard_give_up(struct shard *s, struct batch *b)
 	return true;
 }
 
-/* Wait before the next attempt. False: the queue stops. */
+/*
+ * Wait before the next attempt; `attempt` is the number of the last one.
+ * Returns false if the queue stops.
+ */
 static bool pause_before_retry(struct shard *s, const struct attempt *a,
 			       unsigned attempt)
 {
@@ -297,7 +304,10 @@ static void report_refusal(struct shard *s, const struct batch *b,
 	buf_fini(&labels);
 }
 
-/* Whether to stop the wait for a response; see write_client_send(). */
+/*
+ * The callback stops() of write_client_send(): whether to stop waiting for the
+ * response. `ctx` is the queue.
+ */
 static bool shard_stops(void *ctx)
 {
 	return queue_is_stopping(ctx);
@@ -305,8 +315,8 @@ static bool shard_stops(void *ctx)
 
 /*
  * Send the message of a batch, repeatedly if needed, until its outcome is
- * known. Return the verdict. RETRY_LATER: the queue stops, or samples were
- * given up, so that the message has to be built again.
+ * known. Return the verdict. RETRY_LATER: the queue stops, or max_backlog has
+ * given up samples of the batch, so that the message has to be built again.
  */
 static enum retry_verdict send_message(struct shard *s, struct batch *b)
 {
@@ -341,7 +351,7 @@ static enum retry_verdict send_message(struct shard *s, struct batch *b)
 
 /*
  * Send a batch without the samples that are damaged or given up. A batch of
- * which no sample is left counts as sent.
+ * which no sample is left counts as sent. RETRY_LATER: the queue stops.
  */
 static enum retry_verdict send_rest(struct shard *s, struct batch *b)
 {
@@ -356,8 +366,8 @@ static enum retry_verdict send_rest(struct shard *s, struct batch *b)
 }
 
 /*
- * Finish a batch of which the receiver refused some profiles and stored the
- * others. Only the number of stored ones is known, so the first ones count as
+ * Finish a batch of which the receiver refused some or all profiles. Which of
+ * them it has stored is not known, only how many, so the first ones count as
  * stored.
  */
 static void finish_refused(struct shard *s, struct batch *b)
@@ -370,7 +380,7 @@ static void finish_refused(struct shard *s, struct batch *b)
 	queue_finish(s->q, b->first, FATE_FAILED);
 }
 
-/* Send a batch; a batch that is too large for the receiver in halves. */
+/* Send a batch, in halves if it is too large for the receiver. */
 /* NOLINTNEXTLINE(misc-no-recursion): the depth is the logarithm of the count */
 static void send_batch(struct shard *s, struct batch b)
 {
@@ -395,7 +405,7 @@ static void send_batch(struct shard *s, struct batch b)
 	}
 }
 
-/* Note that the shard has no batch any more. */
+/* Note that the shard is not sending a batch any more. */
 static void end_batch(struct shard *s)
 {
 	mutex_lock(&s->q->mu);

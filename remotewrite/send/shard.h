@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A shard of a queue: collects samples in batches, and repeats each batch until
- * the receiver accepts it or refuses it for good, or max_backlog gives it up.
+ * A shard of a queue: collects samples in batches, and sends each batch again
+ * until the receiver accepts it or refuses it for good, or max_backlog gives it
+ * up.
  *
  * Ownership: everything belongs to the queue.
- * Threads: as noted at the functions; shard_add() may be called from any.
+ * Threads: shard_add(): any thread that holds q->mu. shard_run() is the thread
+ * of the shard.
  */
 #ifndef REMOTEWRITE_SEND_SHARD_H
 #define REMOTEWRITE_SEND_SHARD_H
@@ -19,7 +21,10 @@
 void shard_add(struct queue *q, struct shard *s, struct queued_sample *i,
 	       struct log_place place) REQUIRES(q->mu);
 
-/* The thread of a shard; `shard` is a struct shard. It ends with the queue. */
+/*
+ * Run the thread of a shard until the queue stops. `shard` points to a struct
+ * shard. Returns NULL.
+ */
 void *shard_run(void *shard);
 
 #endif

@@ -21,7 +21,7 @@
 /* Largest body of a response that is read, in bytes. */
 #define ANSWER_MAX (64 * KIB)
 
-/* Larger buffers are freed before the next message. */
+/* in bytes; larger buffers are freed before the next message */
 #define KEEP ((size_t)8 * MIB)
 
 struct write_client {
@@ -90,7 +90,10 @@ static void compress_message(struct write_client *c)
 {
 	buf_reset(&c->body);
 	if (c->o.zstd)
-		/* With an empty prefix, the window covers the whole message. */
+		/*
+		 * zstd_compress_after(), here with an empty prefix, uses a
+		 * window that covers the whole message.
+		 */
 		zstd_compress_after(c->zstd, ZSTD_LEVEL, (struct bytes){ 0 },
 				    buf_bytes(&c->message), &c->body);
 	else
@@ -100,7 +103,10 @@ static void compress_message(struct write_client *c)
 	write_body_digest(buf_bytes(&c->body), &c->digest);
 }
 
-/* Called when a request has ended. */
+/*
+ * Callback of the HTTP client for the end of a request: copy the outcome from
+ * the response to the struct attempt `ctx`.
+ */
 static void write_client_on_answer(void *ctx, struct http_response *r)
 {
 	struct attempt *a = ctx;
@@ -130,7 +136,10 @@ static void write_client_on_answer(void *ctx, struct http_response *r)
 		snprintf(a->error, sizeof(a->error), "%s", err.msg);
 }
 
-/* Send the compressed message, and wait. */
+/*
+ * Send the compressed message, and wait for the response, but only until
+ * stops(ctx) returns true.
+ */
 static void send_body(struct write_client *c, const char *const *headers,
 		      bool (*stops)(void *ctx), void *ctx, struct attempt *a)
 {

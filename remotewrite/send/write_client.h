@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The HTTP side of a sender: builds a message from samples, compresses it, sends
- * it as a request, and waits for the response. Whether and when to send it again
- * is the caller's decision; see remotewrite/send/retry.h.
+ * The HTTP side of a sender: builds a message from samples, compresses it,
+ * sends it as a request, and waits for the response. Whether and when to send
+ * the message again is the caller's decision; see remotewrite/send/retry.h.
  *
  * Ownership: write_client_free() frees a client. Its options are borrowed for
- * as long as it is used.
+ * as long as the client is used.
  * Threads: one thread uses a client; write_client_wake() may be called from any.
  */
 #ifndef REMOTEWRITE_SEND_WRITE_CLIENT_H
@@ -21,25 +21,25 @@ struct write_client_options {
 	const char *url;
 	struct http_config *http; /* may be NULL */
 	bool zstd; /* requests are compressed with zstd, not with snappy */
-	const char *const *headers; /* "Name: value" */
+	const char *const *headers; /* more headers, "Name: value" */
 	size_t header_count;
 	const char *user_agent;
 	int64_t timeout_ms; /* of a request */
 };
 
-/* The outcome of a request, copied from the response. */
+/* The outcome of one attempt to send a message. */
 struct attempt {
-	bool done;   /* false: it was interrupted; the outcome is not known */
-	long status; /* 0: there was no response */
+	bool done;   /* false: the attempt was interrupted; outcome unknown */
+	long status; /* 0: no complete response came */
 	bool connected; /* a connection existed, even without a response */
 	int64_t retry_after_ms; /* 0: the response does not say */
-	bool judged;      /* the response says how many samples are durable */
-	uint64_t written; /* that number */
+	bool judged;            /* the response has the number `written` */
+	uint64_t written;       /* how many samples are durable */
 	int64_t took_ns;
 	size_t samples; /* in the message */
 	size_t message_len;
 	size_t body_len; /* the message, compressed */
-	char error[512]; /* "": the request was accepted */
+	char error[512]; /* "": the request was accepted or interrupted */
 };
 
 struct write_client;
@@ -55,17 +55,17 @@ void write_client_free(struct write_client *c);
 void write_client_begin(struct write_client *c);
 
 /*
- * Add a sample, whose labels write_labels_encode() has made. ERR_CORRUPT: the
- * body is damaged; the message is as before.
+ * Add a sample; s->labels is the output of write_labels_encode(). ERR_CORRUPT:
+ * the body is damaged; the message is as before.
  */
 NODISCARD int write_client_add(struct write_client *c,
 			       const struct logged_sample *s, struct err *err);
 
 /*
  * Send the message once. `number` counts the attempts with this message from 1;
- * attempt 1 compresses the message. stops(ctx) is called soon after
- * write_client_wake(), and at least about once a second; when it returns true,
- * the request is interrupted.
+ * attempt 1 compresses the message. While the request runs, stops(ctx) is
+ * called soon after write_client_wake(), and at least about once a second; if
+ * stops() returns true, the request is interrupted.
  */
 void write_client_send(struct write_client *c, unsigned number,
 		       bool (*stops)(void *ctx), void *ctx, struct attempt *a);

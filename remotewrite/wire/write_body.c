@@ -8,8 +8,10 @@
 #include "base/snappy.h"
 
 /*
- * Whether a Content-Type is that of the message. The parameter `proto`, by
- * which newer senders of Prometheus name another message, is refused.
+ * Whether the header `content_type` names the message WriteRequest: its type is
+ * application/x-protobuf, or the header is empty. If its first parameter is
+ * `proto`, the header is refused, because newer senders of Prometheus name
+ * another message by this parameter.
  */
 static bool is_protobuf(const char *content_type)
 {

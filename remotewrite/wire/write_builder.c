@@ -9,7 +9,8 @@
 #include "base/zstd.h"
 
 /*
- * The keys of the fields 1 and 2: the number of the field, and its wire type.
+ * The keys of the fields 1 and 2. A key consists of the number of the field and
+ * its wire type.
  */
 #define KEY_1_BYTES  (1 << 3 | WIRE_BYTES)
 #define KEY_2_BYTES  (2 << 3 | WIRE_BYTES)
@@ -78,7 +79,7 @@ void write_labels_encode(const struct labels *labels, struct buf *out)
 	}
 }
 
-/* The size of a message Sample. */
+/* Return the size in bytes of a message Sample. */
 static size_t builder_sample_size(uint32_t raw_len, int64_t ms)
 {
 	return builder_field_size(raw_len) + 1 + wire_varint_len((uint64_t)ms);
@@ -112,7 +113,10 @@ static int builder_put_profile(struct write_builder *b,
 	}
 }
 
-/* Append the profile, and check that it is the one that was received. */
+/*
+ * Append the decompressed profile to the message, and check its length and hash
+ * against those of the received profile.
+ */
 static int builder_put_checked(struct write_builder *b,
 			       const struct logged_sample *s,
 			       struct buf *message, struct err *err)
@@ -129,7 +133,10 @@ static int builder_put_checked(struct write_builder *b,
 	return rc;
 }
 
-/* Append everything of a sample that is before the profile. */
+/*
+ * Reserve room for a sample in the message, and append everything of the sample
+ * that comes before its profile.
+ */
 static int builder_begin_sample(struct bytes labels,
 				const struct logged_sample *s,
 				struct buf *message, struct err *err)

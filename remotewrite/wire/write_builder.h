@@ -28,14 +28,17 @@ void write_builder_free(struct write_builder *b);
  */
 void write_labels_encode(const struct labels *labels, struct buf *out);
 
-/* Return by how many bytes a sample makes a message longer. */
+/*
+ * Return by how many bytes a sample makes a message longer. `labels_len` is the
+ * length of its encoded labels.
+ */
 size_t write_sample_size(size_t labels_len, uint32_t raw_len, int64_t ms);
 
 /*
  * Append a sample to a message, as a series of its own. `labels` was made by
- * write_labels_encode(). ERR_CORRUPT: the body is damaged. ERR_TOOBIG: the
- * message would exceed the maximum of `message`. After an error the message is
- * as before.
+ * write_labels_encode(); s->labels is not used. ERR_CORRUPT: the body is
+ * damaged. ERR_TOOBIG: the message would exceed the maximum of `message`. After
+ * an error the message is as before.
  */
 NODISCARD int write_builder_add(struct write_builder *b, struct bytes labels,
 				const struct logged_sample *s,

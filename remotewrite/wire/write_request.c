@@ -36,8 +36,9 @@ static const struct write_message sample_message = { "Sample",
 						       WIRE_VARINT } };
 
 /*
- * Read the next field that is known, and skip unknown ones. Returns 1, or 0
- * at the end of the message. ERR_INVALID: the message is malformed.
+ * Read the next field that is known, and skip unknown ones. Returns 1, or 0 at
+ * the end of the message. ERR_INVALID: the message is malformed, or a known
+ * field has a wrong wire type.
  */
 static int next_field(struct wire *w, const struct write_message *m,
 		      struct wire_field *f, struct err *err)

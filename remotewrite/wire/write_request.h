@@ -3,9 +3,9 @@
  * Reader of the message of remote write, WriteRequest, in the wire format of
  * protocol buffers. Format: docs/format/remote-write.md.
  *
- * A message is checked as a whole before any of it is used, so that a malformed
- * request changes nothing. Profiles are not copied: samples refer to the bytes
- * of the message.
+ * write_request_check() checks a message as a whole before any of its samples
+ * is used, so that a malformed request changes nothing. Profiles are not
+ * copied: samples refer to the bytes of the message.
  *
  * Ownership: everything borrows from the message.
  * Threads: plain values; each thread uses its own.
@@ -61,7 +61,7 @@ bool write_series_next(struct write_series *s, struct write_sample *out);
 /*
  * Make the label set of a series; the caller owns a reference to *out.
  * ERR_INVALID: a label occurs twice, __name__ is missing, or labels_build()
- * refuses the labels. ERR_DENIED: the label __tenant__ is reserved.
+ * refuses the labels. ERR_DENIED: the series has the reserved label __tenant__.
  */
 NODISCARD int write_series_labels(const struct write_series *s,
 				  struct labels **out, struct err *err);

@@ -6,8 +6,9 @@
 
 enum {
 	/*
-	 * Largest depth of namespaces, types, functions and blocks in which
-	 * functions are looked for.
+	 * Number of levels at which functions are looked for. The first level
+	 * is directly in the unit; the others are in nested namespaces, types,
+	 * functions and blocks.
 	 */
 	DWARF_DEPTH_MAX = 32,
 	/* Largest number of ranges of one index; 24 bytes each. */
@@ -29,7 +30,10 @@ static void dwarf_index_add(struct dwarf_index *x, Dwarf_Die *die)
 
 	while (x->spans.count < DWARF_SPANS_MAX &&
 	       (next = dwarf_ranges(die, next, &base, &start, &end)) > 0) {
-		/* Functions that the linker has removed begin at address 0. */
+		/*
+		 * A function that the linker has removed may have a range that
+		 * begins at address 0.
+		 */
 		if (!start || start >= end)
 			continue;
 		*vec_add(&x->spans) =

@@ -162,8 +162,8 @@ static const char *dwarf_text(Dwarf_Die *die, unsigned name)
 }
 
 /*
- * Return the path `file`. If it is relative, put the directory of the
- * compilation before it.
+ * Return the path `file`. If `file` is a relative path, put the directory of
+ * the compilation before it.
  */
 static const char *dwarf_path(struct dwarf_names *n, Dwarf_Die *unit,
 			      const char *file)
@@ -248,8 +248,8 @@ static void dwarf_frame_call(struct dwarf_names *n, Dwarf_Die *unit,
 }
 
 /*
- * Set file and line of the innermost frame to those that the line table has for
- * `address`.
+ * Set file and line of the frame `f` to those that the line table has for
+ * `address`. If the line table does not have `address`, `f` stays unchanged.
  */
 static void dwarf_frame_line(struct dwarf_names *n, Dwarf_Die *unit,
 			     uint64_t address, struct dwarf_frame *f)
@@ -264,7 +264,7 @@ static void dwarf_frame_line(struct dwarf_names *n, Dwarf_Die *unit,
 		f->line = (uint64_t)number;
 }
 
-/* Reverse the frames, which are in the order outermost first. */
+/* Reverse the order of the frames, of which the outermost one is first. */
 static void dwarf_frames_reverse(struct dwarf_frame *v, size_t count)
 {
 	for (size_t i = 0; i < count / 2; i++) {

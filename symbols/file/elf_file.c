@@ -50,9 +50,10 @@ static bool elf_file_copy(const struct elf_file *f, off_t at, void *out,
 /*
  * Check the ELF header before libelf sees the file. If e_shnum is 0, although
  * the file has section headers, libelf trusts the number of sections in the
- * first of these headers, and allocates memory for each section. Such files are
- * rejected: linkers write 0 only if there are more sections than e_shnum can
- * count, and programs and libraries do not have so many.
+ * first of these headers, and allocates memory for each section, so a hostile
+ * file could make libelf use up the memory. Such files are rejected: linkers
+ * write 0 only if there are more sections than e_shnum can count, and programs
+ * and libraries do not have so many.
  */
 static int elf_file_check(struct elf_file *f, struct err *err)
 {
@@ -272,8 +273,8 @@ bool elf_file_bias(const struct elf_file *f, uint64_t offset, uint64_t start,
 	const struct elf_segment *text = elf_file_text(f);
 
 	/*
-	 * In a debug file, the executable segment has a size in memory, but no
-	 * bytes in the file.
+	 * In a debug file as objcopy makes it, the executable segment has a
+	 * size in memory, but no bytes in the file.
 	 */
 	if (!text || text->bytes || !text->memory)
 		return elf_segments_bias(f->segments.v, f->segments.count,

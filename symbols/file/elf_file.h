@@ -78,8 +78,8 @@ void elf_file_close(struct elf_file *f);
 /*
  * Stop holding the file open, until elf_file_resume(). What has been read can
  * still be used, but nothing more can be read in the meantime. False: the file
- * is in memory, or its descriptor cannot be replaced. Then the file stays as it
- * was.
+ * is in memory, or its descriptor cannot be replaced by a copy of standard
+ * input (see elf_file.c). Then the file stays as it was.
  */
 NODISCARD bool elf_file_pause(struct elf_file *f);
 
@@ -98,22 +98,22 @@ const struct elf_segment *elf_file_segments(const struct elf_file *f,
 					    size_t *count);
 
 /*
- * Find the bias of a mapping of a file that has the segments `segments`: *bias
- * becomes the address of a byte in memory minus the address that the ELF file
- * gives to this byte. The mapping begins at `offset` in the file, and at
- * `start` in memory. False: the page at `offset` contains no bytes of a
- * segment.
+ * Find the bias of a mapping of a file that has the `count` segments
+ * `segments`: *bias becomes the address in memory of each mapped byte minus the
+ * address that the ELF file gives to this byte. The mapping begins at `offset`
+ * in the file, and at `start` in memory. False: the page at `offset` contains
+ * no bytes of a segment.
  */
 NODISCARD bool elf_segments_bias(const struct elf_segment *segments,
 				 size_t count, uint64_t offset, uint64_t start,
 				 uint64_t *bias);
 
 /*
- * As elf_segments_bias(), but `f` may be a debug file, whose segments do not
- * say where they are in the program's file. If a debug file has one executable
- * segment, a mapping that has as many pages as this segment is taken for a
- * mapping of the segment, and the bias of no other mapping is known. `limit` is
- * where the mapping ends in memory.
+ * As elf_segments_bias(), but `f` may be a debug file, whose segments need not
+ * say where they are in the program's file. If the only executable segment of
+ * `f` has no bytes in the file, a mapping that has as many pages as this
+ * segment is taken for a mapping of the segment; for any other mapping, the
+ * function returns false. `limit` is where the mapping ends in memory.
  */
 NODISCARD bool elf_file_bias(const struct elf_file *f, uint64_t offset,
 			     uint64_t start, uint64_t limit, uint64_t *bias);
@@ -145,7 +145,10 @@ NODISCARD bool elf_file_load_bytes(struct elf_file *f, uint64_t address,
 /* Return libelf's handle of the file, borrowed, for libdw. */
 struct Elf *elf_file_handle(struct elf_file *f);
 
-/* Read the build ID from the notes of the file; len is 0 if there is none. */
+/*
+ * Read the build ID from the notes of the file; out->len becomes 0 if there is
+ * none.
+ */
 void elf_file_build_id(struct elf_file *f, struct elf_build_id *out);
 
 #endif

@@ -4,9 +4,10 @@
 #include <elf.h>
 
 /*
- * Look up the pointer at `address` in .rela.dyn, the list of the values that
- * the dynamic linker writes when it loads the file. False: the section does not
- * have the pointer.
+ * Look up the pointer at `address` in .rela.dyn, the list of what the dynamic
+ * linker changes in memory when it loads the file. *out becomes the value of
+ * the pointer before relocation. False: the section does not have the pointer,
+ * or cannot be read.
  */
 static bool elf_pointer_relocated(struct elf_file *f, uint64_t address,
 				  uint64_t *out)

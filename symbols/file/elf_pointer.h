@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Pointers in the data of an ELF file, with their values before relocation. A
- * file that can be loaded at any address has the values in its section
- * .rela.dyn (System V ABI, chapter 4, "Relocation"). It depends on the linker
- * whether the data contains the values, too. The file may be hostile.
+ * file that can be loaded at any address usually has the values in its section
+ * .rela.dyn (System V ABI, chapter 4, "Relocation"). Whether the data contains
+ * the values, too, depends on the linker. The file may be hostile.
  *
  * Ownership: the file is borrowed.
  * Threads: one thread per file.

@@ -14,7 +14,7 @@ enum {
 	 * with the address of the table.
 	 */
 	GO_MODULE_TEXT = 176,
-	/* Linkers put the table at an address that is a multiple of this. */
+	/* The address of the table is a multiple of this number of bytes. */
 	GO_TABLE_ALIGN = 8,
 };
 
@@ -78,9 +78,9 @@ static int go_table_section(struct elf_file *f, struct elf_section *out,
  * Find the address of Go's code, to which the addresses in a table are relative
  * since Go 1.18. Until Go 1.25, the table itself, at the address `table`,
  * contains the address of the code, but maybe as a pointer that the dynamic
- * linker writes (elf_pointer.h). Since Go 1.26, only moduledata contains it,
- * which has the section .go.module. If neither has it, take the address of
- * .text.
+ * linker writes (elf_pointer.h). Since Go 1.26, only moduledata, in the section
+ * .go.module, contains the address of the code. If neither of the two has this
+ * address, take the address of .text.
  */
 static int go_program_text(struct elf_file *f, uint64_t table, uint64_t *text,
 			   struct err *err)

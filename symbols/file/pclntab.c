@@ -20,8 +20,9 @@ enum {
 	 */
 	PCLNTAB_TEXT_MAX = 64 << 10,
 	/*
-	 * Largest number of steps in a list of values; a function has about as
-	 * many steps as lines.
+	 * Largest number of steps in a list of values (struct pclntab_steps);
+	 * the list of a function has about as many steps as the function has
+	 * lines.
 	 */
 	PCLNTAB_STEPS_MAX = 1 << 20,
 };
@@ -83,9 +84,10 @@ static void pclntab_read_parts(struct pclntab *t, struct dec *d)
 		uint64_t text = pclntab_word(t, d);
 
 		/*
-		 * In position-independent programs, this address is 0 until the
-		 * program is loaded. Then keep the address that the caller
-		 * gave.
+		 * This address may be 0 in the file, for example in
+		 * position-independent programs, where the dynamic linker
+		 * writes it. If it is 0, keep the address that the caller of
+		 * pclntab_parse() gave.
 		 */
 		if (text)
 			t->text = text;
@@ -153,7 +155,10 @@ int pclntab_parse(struct bytes table, uint64_t text, struct pclntab *out,
 	return 0;
 }
 
-/* Return the number at index `at` of the list of functions. */
+/*
+ * Return the value at index `at` of the list of functions: at 2 * i, the
+ * address of function i, and at 2 * i + 1, the position of its entry.
+ */
 static uint64_t pclntab_cell(const struct pclntab *t, uint64_t at)
 {
 	struct dec d = dec_init((struct bytes){
@@ -163,9 +168,9 @@ static uint64_t pclntab_cell(const struct pclntab *t, uint64_t at)
 }
 
 /*
- * Find the function that contains `offset`, an address as the list of functions
- * has them. Returns the index of the function in the list; t->count: there is
- * none.
+ * Find the function that contains `offset`, which is an address or, since Go
+ * 1.18, the distance of an address from t->text. Returns the number of the
+ * function in the list; t->count: there is none.
  */
 static uint64_t pclntab_search(const struct pclntab *t, uint64_t offset)
 {
@@ -187,8 +192,8 @@ static uint64_t pclntab_search(const struct pclntab *t, uint64_t offset)
 }
 
 /*
- * Read the entry of the function at index `number` of the list. False: the
- * entry is not inside the table.
+ * Read the entry of function number `number` of the list, counted from 0.
+ * False: the entry is not inside the table.
  */
 static bool pclntab_entry_read(const struct pclntab *t, uint64_t number,
 			       struct pclntab_entry *e)
@@ -210,7 +215,7 @@ static bool pclntab_entry_read(const struct pclntab *t, uint64_t number,
 	e->stack_steps = dec_le32(&d);
 	e->file_steps = dec_le32(&d);
 	e->line_steps = dec_le32(&d);
-	dec_le32(&d); /* number of tables for the garbage collector */
+	dec_le32(&d); /* number of further lists of values (pcdata) */
 	e->unit = t->version == 2 ? 0 : dec_le32(&d);
 	e->start_line = t->version >= 20 ? dec_le32(&d) : 0;
 	dec_u8(&d); /* number of a function that the runtime knows */

@@ -17,8 +17,8 @@
 
 enum {
 	/*
-	 * Largest size in bytes of the section that contains the table; that of
-	 * Kubernetes has 30 MB.
+	 * Largest size in bytes of the section that contains the table, and of
+	 * .text; the table of Kubernetes has 30 MB.
 	 */
 	PCLNTAB_MAX = 512 << 20,
 };
@@ -48,18 +48,20 @@ struct go_function {
 };
 
 /*
- * Parse the table at the beginning of `table`. `text` is the address of Go's
- * code; it is used for tables since Go 1.18 that do not contain this address.
- * ERR_UNSUPPORTED: no table begins there, or its version is unknown;
- * ERR_CORRUPT: the table is damaged.
+ * Parse the table of functions that begins with the first byte of `table`.
+ * `text` is the address of Go's code; it is used for tables since Go 1.18 that
+ * do not contain this address. ERR_UNSUPPORTED: no table of functions begins at
+ * the first byte, or its version is unknown; ERR_CORRUPT: the table of
+ * functions is damaged.
  */
 NODISCARD int pclntab_parse(struct bytes table, uint64_t text,
 			    struct pclntab *out, struct err *err);
 
 /* What Go's tools have noted of a function (since Go 1.18). */
 enum go_code_flag {
-	GO_OUTERMOST = 1,   /* no function has called this one */
-	GO_MOVES_STACK = 2, /* it sets the stack pointer to any value */
+	GO_OUTERMOST = 1, /* no function has called this one */
+	/* it sets the stack pointer to an arbitrary value */
+	GO_MOVES_STACK = 2,
 	GO_ASSEMBLER = 4,
 };
 
@@ -70,9 +72,10 @@ struct go_code {
 	unsigned flags;    /* a set of enum go_code_flag */
 	uint64_t from;     /* address of the part */
 	/*
-	 * Distance of the stack pointer below the return address, in bytes.
-	 * Go's tools do not know this distance in functions with
-	 * GO_MOVES_STACK.
+	 * By how many bytes the function has lowered the stack pointer. On
+	 * x86-64, the return address is this many bytes above the stack
+	 * pointer. In functions with GO_MOVES_STACK, Go's tools do not know the
+	 * number.
 	 */
 	int64_t depth;
 	bool rest; /* it is the last part of the function */
@@ -91,7 +94,7 @@ void pclntab_stack_depths(const struct pclntab *t, pclntab_visit *visit,
 
 /*
  * Find the function that contains `address`. False: there is none, or its entry
- * is damaged.
+ * or its name is damaged.
  */
 NODISCARD bool pclntab_find(const struct pclntab *t, uint64_t address,
 			    struct go_function *out);

@@ -66,8 +66,9 @@ static bool address_is_code(const struct elf_file *f, uint64_t address)
 /*
  * Add the symbols in the section `section` of `f`, whose names are in the
  * section `names`. If `f` lacks one of the two, add nothing. `code` is the file
- * that contains the code: only symbols in its executable segments are added. It
- * is `f` itself, or the file whose section .gnu_debugdata contains `f`.
+ * that contains the code, which is `f` itself, or the file whose section
+ * .gnu_debugdata contains `f`. Only symbols in the executable segments of
+ * `code` are added.
  */
 static int symbol_table_add(struct symbol_table *t, struct elf_file *f,
 			    const struct elf_file *code, const char *section,
@@ -135,7 +136,7 @@ static int symbol_order(const void *a, const void *b)
 		return x->rank > y->rank ? -1 : 1;
 	/*
 	 * Compare names, too, so that the result does not depend on the order
-	 * in the file.
+	 * of the symbols in the file.
 	 */
 	return strcmp(x->name, y->name);
 }

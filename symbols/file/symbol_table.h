@@ -20,8 +20,9 @@ enum {
 	/* Largest size of a section with symbols or with their names. */
 	SYMBOL_SECTION_MAX = 256 << 20,
 	/*
-	 * A symbol without a size, as assembler code has them, names only
-	 * addresses that are less than this number of bytes after the symbol.
+	 * A symbol without a size, such as a label of assembler code, names
+	 * only addresses that are less than this number of bytes after the
+	 * symbol.
 	 */
 	SYMBOL_UNSIZED_MAX = 64 << 10,
 	/*
@@ -42,7 +43,10 @@ struct elf_symbol {
 	uint64_t address;
 	uint64_t size;    /* 0: not known */
 	const char *name; /* ends with NUL */
-	uint8_t rank; /* of symbols at the same address, the highest counts */
+	/*
+	 * of the symbols at one address, the one with the highest rank is kept
+	 */
+	uint8_t rank;
 };
 
 /*
@@ -54,10 +58,10 @@ struct symbol_table {
 };
 
 /*
- * Read the symbols of a file. A file without symbols has an empty table, and a
+ * Read the symbols of `f`. A file without symbols has an empty table, and a
  * section .gnu_debugdata that cannot be read counts as none. ERR_TOOBIG:
- * .symtab, .dynsym or the section with their names has more than
- * SYMBOL_SECTION_MAX bytes; ERR_CORRUPT: as elf_file_section().
+ * .symtab, .dynsym or a section with their names has more than
+ * SYMBOL_SECTION_MAX bytes; ERR_CORRUPT: see elf_file.h.
  */
 NODISCARD int symbol_table_read(struct elf_file *f, struct symbol_table *out,
 				struct err *err);

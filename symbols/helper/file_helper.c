@@ -15,7 +15,10 @@
 #include "symbols/helper/sandbox.h"
 
 enum {
-	/* How long a helper that was killed may take to end. */
+	/*
+	 * How long file_helper_rest() waits for the end of helpers that were
+	 * killed.
+	 */
 	HELPER_END_MS = 100,
 	/*
 	 * Largest number of helpers that could not be ended, for one user other
@@ -131,7 +134,7 @@ struct file_helper *file_helper_new(char *const *argv)
 	return h;
 }
 
-/* Forget the helpers that have ended meanwhile. */
+/* Reap the killed helpers that have ended, and remove them from h->left. */
 static void file_helper_reap(struct file_helper *h)
 {
 	unsigned left = 0;
@@ -145,7 +148,8 @@ static void file_helper_reap(struct file_helper *h)
 
 /*
  * A process that waits in the kernel for a file system cannot always be ended.
- * So wait for its end only for HELPER_END_MS, and leave it in h->left.
+ * So wait at most HELPER_END_MS for its end. A process that has not ended by
+ * then stays in h->left.
  */
 void file_helper_rest(struct file_helper *h)
 {
@@ -206,8 +210,8 @@ void file_helper_set_user(struct file_helper *h, uint32_t user)
 
 /*
  * Return 0 if a file of h->user may be read. ERR_AGAIN: too many helpers wait
- * in the kernel for files of this user, or of all users other than root
- * together.
+ * in the kernel for files of this user or, if this user is not root, for files
+ * of all users other than root together.
  */
 static int file_helper_admit(struct file_helper *h, struct err *err)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * File helper: a process without privileges that reads files of strangers. The
- * caller opens a file and passes its descriptor; the helper parses it and
- * answers with bytes. A file that makes a parser crash, run for ever or take
- * over the process harms nothing else. The helper has no capabilities, and no
- * descriptors but that of the file, its socket, standard output and standard
- * error. It can make only the system calls that reading open files needs
- * (sandbox.h), and is killed if it takes too long. Helpers of
+ * caller opens a file and passes its descriptor; the helper parses the file and
+ * answers with bytes. A file that crashes a parser, makes it run for ever or
+ * takes over the process harms nothing else. The helper has no capabilities,
+ * and no descriptors but that of the file, its socket, standard output and
+ * standard error. It can make only the system calls that reading open files
+ * needs (sandbox.h), and is killed if it takes too long. Helpers of
  * file_helper_serve_proc() have more rights.
  *
  * Ownership: a helper owns its process, until file_helper_close().
@@ -65,17 +65,19 @@ struct file_helper;
 
 /*
  * Prepare a helper; the first call starts it. `argv` is the program and its
- * arguments, ending with NULL. The program calls file_helper_serve() with
- * standard input as its socket. argv must outlive the helper.
+ * arguments, ending with NULL. The program calls file_helper_serve() or
+ * file_helper_serve_proc() with standard input as its socket. argv must outlive
+ * the helper.
  */
 struct file_helper *file_helper_new(char *const *argv);
 
 /*
  * Set the user whose files the next calls read. 0 is root, and the initial
  * value. A process that cannot be ended because it waits for a file system is
- * counted for the user whose file it read. While two such processes are counted
- * for a user other than root, 8 for root, or 32 for all users other than root
- * together, calls for this user fail with ERR_AGAIN.
+ * counted for the user whose file it read. Calls for a user other than root
+ * fail with ERR_AGAIN while two such processes are counted for this user, or 32
+ * for all users other than root together. Calls for root fail with ERR_AGAIN
+ * while 8 are counted for root.
  */
 void file_helper_set_user(struct file_helper *h, uint32_t user);
 
@@ -91,8 +93,9 @@ void file_helper_close(struct file_helper *h);
 /*
  * Let the helper run operation number `operation` on the file of `fd`, and
  * append the answer to `out`. ERR_TOOBIG: the answer exceeds the maximum of
- * `out`. The descriptor is taken over, in case of an error too. The call takes
- * at most `timeout_ms`.
+ * `out`. The descriptor is taken over, in case of an error too. The call waits
+ * at most `timeout_ms` for the answer, and up to 100 ms more if it has to end
+ * the helper.
  */
 NODISCARD int file_helper_call(struct file_helper *h, uint32_t operation,
 			       int fd, struct bytes argument,
@@ -101,8 +104,8 @@ NODISCARD int file_helper_call(struct file_helper *h, uint32_t operation,
 
 /*
  * Let the helper run operation number `operation`, which opens a file, and
- * store the descriptor of this file in *fd_out. Otherwise as
- * file_helper_call().
+ * store the descriptor of this file in *fd_out, or -1 in case of an error.
+ * Otherwise as file_helper_call().
  */
 NODISCARD int file_helper_call_open(struct file_helper *h, uint32_t operation,
 				    struct bytes argument, unsigned timeout_ms,

@@ -60,7 +60,9 @@ int helper_write(int socket, const void *bytes, size_t len, int64_t deadline)
 	return 0;
 }
 
-/* Send the message `head` with the descriptor `fd`, unless `fd` is -1. */
+/*
+ * Send the message `head` and, unless `fd` is -1, the descriptor `fd` with it.
+ */
 static int helper_send(int socket, void *head, size_t len, int fd,
 		       int64_t deadline)
 {
@@ -131,9 +133,9 @@ int helper_read(int socket, void *to, size_t len, int64_t deadline)
 }
 
 /*
- * Receive a message of `len` bytes, and its descriptor, if it has one; else *fd
- * is -1. With MSG_DONTWAIT in `flags`, returns ERR_AGAIN if there is no
- * message.
+ * Receive a message of `len` bytes. *fd becomes the descriptor that comes with
+ * the message, or -1. With MSG_DONTWAIT in `flags`, returns ERR_AGAIN if there
+ * is no message.
  */
 static int helper_receive(int socket, void *head, size_t len, int flags,
 			  int *fd)

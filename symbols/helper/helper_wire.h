@@ -35,8 +35,8 @@ NODISCARD int helper_send_request(int socket, uint32_t operation, int fd,
 				  struct bytes argument, int64_t deadline);
 
 /*
- * Send the head of an answer with the descriptor `fd`, unless `fd` is -1. The
- * call may wait for ever. ERR_CLOSED: as helper_send_request().
+ * Send the head of an answer and, unless `fd` is -1, the descriptor `fd` with
+ * it. The call may wait for ever. ERR_CLOSED: as helper_send_request().
  */
 NODISCARD int helper_send_reply(int socket, const struct helper_reply *reply,
 				int fd);
@@ -57,7 +57,8 @@ NODISCARD int helper_receive_reply(int socket, struct helper_reply *out,
 
 /*
  * Wait for a request, and store its descriptor in *fd. Returns 0, or ERR_CLOSED
- * if the other end is closed, or if what came is no request with a descriptor.
+ * if the other end is closed, the socket failed, or what came is no request
+ * with a descriptor.
  */
 NODISCARD int helper_receive_request(int socket, struct helper_request *out,
 				     int *fd);

@@ -83,9 +83,10 @@ static int sandbox_limit(int resource, rlim_t value, struct err *err)
 }
 
 /*
- * For SANDBOX_PROC, permit the system calls that find and open files.
- * Otherwise, let the calls by which libdw looks for further files fail with
- * ENOENT, instead of killing the process.
+ * For SANDBOX_PROC, permit the system calls that find, check and open files.
+ * For SANDBOX_FILES, let the calls by which libdw looks for further files fail
+ * with ENOENT, instead of killing the process. open() fails with ENOENT in both
+ * cases; SANDBOX_PROC has openat() for reading.
  */
 static int sandbox_calls_open(scmp_filter_ctx filter, enum sandbox_kind kind)
 {
@@ -95,8 +96,9 @@ static int sandbox_calls_open(scmp_filter_ctx filter, enum sandbox_kind kind)
 		SCMP_SYS(stat),   SCMP_SYS(readlinkat), SCMP_SYS(statx),
 	};
 	/*
-	 * openat2() is for descriptors of O_PATH. The filter cannot check its
-	 * flags, which are in memory and not in a register.
+	 * openat2() is used only for descriptors of O_PATH. The filter cannot
+	 * check this, because the flags of openat2() are in memory and not in a
+	 * register.
 	 */
 	static const int looking[] = {
 		SCMP_SYS(fstatfs),      SCMP_SYS(getegid),  SCMP_SYS(geteuid),
@@ -124,7 +126,7 @@ static int sandbox_calls_open(scmp_filter_ctx filter, enum sandbox_kind kind)
 
 /*
  * Permit the system calls that reading files needs. Any other one kills the
- * process.
+ * process, except those that sandbox_calls_open() lets fail.
  */
 static int sandbox_calls(enum sandbox_kind kind, struct err *err)
 {
@@ -189,8 +191,8 @@ int sandbox_enter(enum sandbox_kind kind, unsigned memory_mb, struct err *err)
 	if (rc)
 		return rc;
 	/*
-	 * Set after the change of the user, which resets the parent's death
-	 * signal.
+	 * PR_SET_PDEATHSIG comes after the change of the user, because the
+	 * change resets this signal.
 	 */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_DUMPABLE, 0))

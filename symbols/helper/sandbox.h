@@ -10,23 +10,25 @@
 
 #include "base/err.h"
 
-/* What a process keeps. */
+/* What a process still does in the sandbox, and so what rights it keeps. */
 enum sandbox_kind {
 	/* It reads files that are open already. */
 	SANDBOX_FILES,
 	/*
-	 * It reads /proc of all processes. It keeps its user and the
-	 * capabilities for that, and may open files.
+	 * It opens files for reading, and reads /proc of all processes. It
+	 * keeps its user and, if it has them, the capabilities that reading
+	 * /proc needs.
 	 */
 	SANDBOX_PROC,
 };
 
 /*
- * Give up capabilities, the user root, core dumps, and all system calls except
- * those that read, write, allocate memory and end the process. SANDBOX_PROC
- * keeps more, see above. From then on, the process is killed when its parent
- * ends. `memory_mb` limits the address space. In builds with sanitizers,
- * neither system calls nor the address space are limited.
+ * Give up capabilities, core dumps, the user root (unless the process may not
+ * change its user), and all system calls that reading open files and answering
+ * over an open socket do not need. SANDBOX_PROC keeps more, see above. From
+ * then on, the process is killed when the thread that started it ends.
+ * `memory_mb` limits the address space. In builds with sanitizers, neither
+ * system calls nor the address space are limited.
  */
 NODISCARD int sandbox_enter(enum sandbox_kind kind, unsigned memory_mb,
 			    struct err *err);

@@ -19,17 +19,20 @@
 bool debug_file_path(const char *dir, struct bytes build_id, struct buf *out);
 
 enum {
-	/* Number of places where the file that a link names may be. */
+	/*
+	 * Number of places where the debug file that .gnu_debuglink names may
+	 * be.
+	 */
 	DEBUG_LINK_PLACES = 3,
 };
 
 /*
  * Append the path of place number `i`, counted from 0, where the debug file of
  * the file `path` may be. `link` is the name of the debug file, from the
- * section .gnu_debuglink of the file. The places are the folder of the file,
- * its subfolder .debug, and the folder below `dir` that has the path of the
- * file's folder. False: there is no such place, or `link` is not the name of a
- * file.
+ * section .gnu_debuglink of the file `path`. The places are the folder of
+ * `path`, its subfolder .debug and, unless `dir` is NULL or empty, the folder
+ * below `dir` that has the same path as the folder of `path`. False: there is
+ * no such place, `path` is not absolute, or `link` is not the name of a file.
  */
 bool debug_link_path(const char *dir, const char *path, struct str link,
 		     unsigned i, struct buf *out);

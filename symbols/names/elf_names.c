@@ -24,7 +24,10 @@ static struct str name_without_version(struct str s)
 	return str_cut(s, '@', &rest);
 }
 
-/* Add a function whose name may be mangled. */
+/*
+ * Add the function `f`, whose name in the file is `system_name`, which may be
+ * mangled.
+ */
 static void elf_names_add(const char *system_name, struct name_frame f,
 			  struct buf *out)
 {
@@ -40,8 +43,9 @@ static void elf_names_add(const char *system_name, struct name_frame f,
 }
 
 /*
- * Answer from the debug information. False: it does not name all functions at
- * the address, or leaves the address to Go's table; then nothing was added.
+ * Answer from the debug information. Returns false, and adds nothing, if the
+ * debug information does not name all functions at `address`, or if it has no
+ * line for `address` and the file has Go's table of functions.
  */
 static bool elf_names_by_dwarf(struct name_sources *s, uint64_t address,
 			       struct buf *out)
@@ -76,8 +80,8 @@ static bool elf_names_by_dwarf(struct name_sources *s, uint64_t address,
 }
 
 /*
- * Answer from Go's table of functions. False: there is no table, or it does not
- * have the address.
+ * Answer from Go's table of functions. Returns false, and adds nothing, if
+ * there is no table, or the table does not have `address`.
  */
 static bool elf_names_by_go(struct name_sources *s, uint64_t address,
 			    struct buf *out)
@@ -98,8 +102,9 @@ static bool elf_names_by_go(struct name_sources *s, uint64_t address,
 }
 
 /*
- * Answer for one address by the best source that has it. To read and sort the
- * symbols of a large program takes longest, so they come last.
+ * Answer for `address` from the first source that has it: the debug
+ * information, Go's table or the symbols. To read and sort the symbols of a
+ * large program takes longest, so they come last.
  */
 static void elf_names_answer(struct name_sources *s, uint64_t address,
 			     struct buf *out)
@@ -131,7 +136,8 @@ void elf_names_question(const struct elf_question *q, const uint64_t *addresses,
 }
 
 /*
- * Cut the struct elf_question off a question, so that the addresses are left.
+ * Read the struct elf_question at the beginning of `question`, and cut it off,
+ * so that the addresses are left. ERR_INVALID: the question is malformed.
  */
 static int elf_question_read(struct bytes *question, struct elf_question *out,
 			     struct err *err)

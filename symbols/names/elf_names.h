@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names of the addresses of an ELF file: the operation of the file helper
- * (file_helper.h) that finds them, and one that checks a link to a debug file.
+ * (file_helper.h) that finds them, and one that computes the checksum by which
+ * a link to a debug file is checked.
  *
  * Threads: one thread, which is that of the file helper, for elf_names_read()
  * and file_crc_read(); any for the other functions.
@@ -22,8 +23,8 @@ struct name_mapping {
 };
 
 /*
- * A question to elf_names_read(). The zero value asks about any file, for
- * addresses as in the ELF file.
+ * A question to elf_names_read(). In the zero value, the file may have any
+ * build ID, the addresses are as in the ELF file, and the answer has no limit.
  */
 struct elf_question {
 	/*

@@ -28,7 +28,7 @@ void name_answer_add(struct buf *out, const struct name_frame *frame)
 {
 	bool same = str_eq(frame->name, frame->system_name);
 
-	/* A function always has a name. */
+	/* name_answer_frame() rejects functions without a name. */
 	name_answer_text(out, frame->system_name.len ? frame->system_name :
 						       str_of("?"));
 	name_answer_text(out, same ? (struct str){ 0 } : frame->name);

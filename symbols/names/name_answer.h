@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of addresses, as the file helper answers them: for each address that
- * was asked for, the functions that are there, the innermost inlined one first.
- * The addresses of a question, like all its numbers, are in the byte order of
- * the machine.
+ * Answers of the file helper to questions for the names of addresses: for each
+ * address of the question, the functions at this address, the innermost inlined
+ * one first. All numbers of a question are in the byte order of the machine.
  *
  * Ownership: a decoded frame borrows its texts from the answer.
  * Threads: any.
@@ -37,7 +36,10 @@ struct name_frame {
 	uint64_t start_line;    /* of the function; 0: not known */
 };
 
-/* Return the addresses as a question, as perf_map_read() takes it. */
+/*
+ * Return the question to perf_map_read() that consists of `addresses`, which
+ * are borrowed.
+ */
 static inline struct bytes name_question(const uint64_t *addresses,
 					 size_t count)
 {
@@ -48,7 +50,7 @@ static inline struct bytes name_question(const uint64_t *addresses,
 /* Begin the answer for an address that has `count` functions. */
 void name_answer_begin(struct buf *out, size_t count);
 
-/* Add one of these functions. */
+/* Add one of the functions that name_answer_begin() has announced. */
 void name_answer_add(struct buf *out, const struct name_frame *frame);
 
 /*
@@ -58,8 +60,9 @@ void name_answer_add(struct buf *out, const struct name_frame *frame);
 size_t name_answer_next(struct dec *d);
 
 /*
- * Read one of these functions. d->bad: the answer is malformed, has texts that
- * are too long or not UTF-8, or functions without a name.
+ * Read one of the functions that name_answer_next() has counted. d->bad: the
+ * answer is malformed, has texts that are too long or not UTF-8, or functions
+ * without a name.
  */
 struct name_frame name_answer_frame(struct dec *d);
 

@@ -41,7 +41,7 @@ static uint64_t name_cache_hash(const struct name_cache_key *key)
 					.len = sizeof(*key) });
 }
 
-/* For table_find(). */
+/* Callback of table_find(): whether entry `number` has the key `key`. */
 static bool name_cache_same(const void *ctx, uint32_t number, const void *key)
 {
 	const struct name_cache_half *h = ctx;

@@ -22,7 +22,7 @@ enum {
 	NAME_HEAD_MAX = 8 << 10,
 };
 
-/* A file with which the helper failed is not read again for 10 s. */
+/* How long a file is not read again after a failure (struct name_failure). */
 #define NAME_FAILURE_NS (10 * INT64_C(1000000000))
 
 /* A question for names, and where the answer goes. */
@@ -34,8 +34,13 @@ struct name_query {
 	struct bytes *out;
 	int64_t end_ns; /* deadline for the file, in ns of clock_mono_ns() */
 	bool asked;     /* the file or a debug file of it could be opened */
-	bool is_here; /* the last file that was read has the wanted build ID */
-	bool is_stand_in; /* read for a missing file, see name_query_path() */
+	/*
+	 * a file with the wanted build ID was read (name_query_path() resets
+	 * this)
+	 */
+	bool is_here;
+	/* the file being read replaces a missing one, see name_query_path() */
+	bool is_stand_in;
 	/*
 	 * The first failure of the helper, because of which names that the file
 	 * has may be missing; code 0: the helper has not failed.
@@ -147,11 +152,11 @@ static unsigned name_query_left_ms(const struct name_query *q)
 }
 
 /*
- * Note the failure of the helper in q->failure, if it is the first one, and in
- * n->failures, so that the file is not read again for some seconds. A timeout
- * because n->deadline_ns has passed is not noted in n->failures: the deadline
- * left the file less than n->timeout_ms, so the file may be readable. Any other
- * failure counts.
+ * Note `failure` in q->failure, if it is the first one, and in n->failures, so
+ * that the file is not read again for some seconds. A timeout because
+ * n->deadline_ns has passed is not noted in n->failures: the deadline left the
+ * file less than n->timeout_ms, so the file may be readable. Failures with perf
+ * maps are not noted there, either.
  */
 static void name_query_fail(struct name_query *q, const struct err *failure)
 {
@@ -186,7 +191,10 @@ static int name_query_call(struct name_query *q, uint32_t operation, int fd,
 		rc = file_helper_call(n->helper, operation, fd, argument,
 				      left_ms, answer, &err);
 	}
-	/* ERR_AGAIN: the helper runs, but may have no more processes now. */
+	/*
+	 * After ERR_AGAIN, the file was not read, but file_helper_failed() is
+	 * false if the helper still runs.
+	 */
 	if (rc &&
 	    (!left_ms || rc == ERR_AGAIN || file_helper_failed(n->helper)))
 		name_query_fail(q, &err);
@@ -240,8 +248,8 @@ static size_t name_query_part(struct name_query *q, int fd, size_t first,
 }
 
 /*
- * Ask the helper for all names in the file of `fd`, which is taken over. If
- * `fd` is -1, do nothing.
+ * Ask the helper for the names of all frames of q->unnamed in the file of `fd`,
+ * which is taken over. If `fd` is -1, do nothing.
  */
 static void name_query_ask(struct name_query *q, int fd)
 {
@@ -284,8 +292,8 @@ static int name_query_debug_file(const struct name_query *q)
 /*
  * Whether the file of `fd` is the debug file to which the link q->debug_link
  * refers: it has the CRC of the link. If the build ID of the wanted file is
- * known, the CRC is not computed, because name_query_head() will compare the
- * build ID.
+ * known, return true without computing the CRC, because name_query_head() will
+ * compare the build ID.
  */
 static bool name_query_is_linked(struct name_query *q, int fd)
 {
@@ -341,8 +349,8 @@ static struct unnamed_frames unnamed_left(const struct unnamed_frames *u,
 }
 
 /*
- * Whether the helper failed in the last seconds with the file that has the hash
- * `file`.
+ * Whether a failure with the file `file` (see struct name_failure) is so recent
+ * that the file is not read at the time `now`.
  */
 static bool name_finder_failed(const struct name_finder *n, uint64_t file,
 			       int64_t now)
@@ -356,8 +364,8 @@ static bool name_finder_failed(const struct name_finder *n, uint64_t file,
 }
 
 /*
- * Return the deadline for a file that is read from `now` on: the end of its own
- * time, or the finder's deadline if this is earlier.
+ * Return the deadline for a file that is read from `now` on: n->timeout_ms
+ * after `now`, or n->deadline_ns if this is earlier.
  */
 static int64_t name_finder_end(const struct name_finder *n, int64_t now)
 {
@@ -387,8 +395,9 @@ static void name_query_remember(struct name_query *q,
 }
 
 /*
- * Return the key under which the cache remembers that no file at the path of
- * `f` has the build ID. This key stands for the whole file, not for an address.
+ * Return the key under which the cache remembers that there is no file at the
+ * path of `f`, or that it has another build ID. This key stands for the whole
+ * file, not for an address.
  */
 static struct name_cache_key name_file_absent_key(const struct name_file *f)
 {
@@ -403,8 +412,8 @@ static struct name_cache_key name_file_absent_key(const struct name_file *f)
 }
 
 /*
- * Whether the cache says that the file `f` is not at its path. This is
- * remembered only by finders that hide which files exist.
+ * Whether the cache says that the file `f` is not at its path. Only finders
+ * that hide which files exist remember that a file is not at its path.
  */
 static bool name_file_is_absent(struct name_finder *n,
 				const struct name_file *f, struct arena *arena)

@@ -32,8 +32,9 @@ enum {
 };
 
 /*
- * A file with which the helper failed (file_helper_failed()), or for which no
- * time was left.
+ * A file with which the helper failed (file_helper_failed()), which was not
+ * read because too many helpers wait (ERR_AGAIN), or for which no time was
+ * left.
  */
 struct name_failure {
 	uint64_t file;    /* id.digest[0] of its struct name_file */
@@ -45,16 +46,16 @@ struct name_finder {
 	struct file_helper *helper;
 	struct name_cache cache;
 	/*
-	 * Directory with separate debug files, by build ID; NULL or empty:
-	 * none.
+	 * Directory with separate debug files, by build ID or by the path of
+	 * the file to which they belong (debug_file.h); NULL or empty: none.
 	 */
 	const char *debug_dir;
 	/*
-	 * Whether debug files of debug_dir are used only if everyone may read
-	 * them. A finder whose names are shown to the users of the programs
-	 * needs this: a user could write the build ID of another program into
-	 * his own, and would be shown the names in a debug file that he may not
-	 * read.
+	 * Whether a debug file that debug_dir has for a build ID is used only
+	 * if everyone may read the file. A finder whose names are shown to the
+	 * users of the programs needs this: a user could write the build ID of
+	 * another program into his own, and would be shown the names in a debug
+	 * file that he may not read.
 	 */
 	bool public_debug_files;
 	unsigned timeout_ms; /* for a file and its debug files together */
@@ -70,7 +71,8 @@ struct name_finder {
 	 */
 	bool hides_files;
 	struct name_failure failures[NAME_FAILURES];
-	unsigned next_failure; /* to replace next, modulo NAME_FAILURES */
+	/* index of the failure to be replaced next, modulo NAME_FAILURES */
+	unsigned next_failure;
 };
 
 /* A file whose addresses get names. Borrowed. */
@@ -90,9 +92,9 @@ struct name_file {
 	const struct name_mapping *mapping;
 	/*
 	 * Callback: open the file itself if `path` is NULL, otherwise the file
-	 * at `path`, where the debug file may be. If a process has mapped the
-	 * file, both are meant as this process sees them. Returns a descriptor,
-	 * or -1.
+	 * at `path`, which may be the debug file. In the collector, both are
+	 * opened as they appear to the process that has mapped the file.
+	 * Returns a descriptor, or -1.
 	 */
 	int (*open)(const void *ctx, const char *path);
 	const void *ctx;
@@ -124,11 +126,14 @@ bool name_finder_cached(struct name_finder *n, const struct name_file *f,
  * cache. Element u->places.v[i] of `out` becomes the answer
  * (symbols/names/name_answer.h) for frame i; the element stays empty if the
  * frame has no name. ERR_TIMEOUT: no time was left to read the file, or reading
- * it took too long; ERR_CORRUPT: the helper ended; ERR_AGAIN: the helper failed
- * with the file some seconds ago, so the file was not read; other errors as
- * file_helper_call(). After an error, some names may have been found, and it is
- * not remembered which frames have no name. A file with which the helper failed
- * is not read again for 10 s.
+ * it took too long; ERR_CORRUPT: the helper ended; ERR_TOOBIG: its answer was
+ * too large; ERR_AGAIN: the file was not read, because of a failure some
+ * seconds ago (struct name_failure), or because too many helpers wait
+ * (file_helper_set_user()); other errors: the helper cannot be started. That a
+ * file is damaged or is no ELF file is no error: its frames have no names.
+ * After an error, some names may have been found, and it is not remembered
+ * which frames have no name. After a failure, the file is not read again for 10
+ * s, except if n->deadline_ns was the reason.
  */
 NODISCARD int name_finder_find(struct name_finder *n, const struct name_file *f,
 			       const struct unnamed_frames *u,

@@ -20,7 +20,10 @@ NODISCARD int name_question_check(struct bytes question, struct err *err);
 /* Return the number of addresses. */
 size_t name_question_count(struct bytes question);
 
-/* Return one of the addresses; the bytes need not be aligned. */
+/*
+ * Return address number `i`, counted from 0; the bytes of `question` need not
+ * be aligned.
+ */
 uint64_t name_question_address(struct bytes question, size_t i);
 
 #endif

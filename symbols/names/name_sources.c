@@ -58,7 +58,10 @@ static struct name_sources *kept_remove(size_t i)
 	return s;
 }
 
-/* Take the sources of a file in this state out of the list, or return NULL. */
+/*
+ * Take the sources of the file with the state `state` (file_state.h) out of the
+ * list, and return them. NULL: the list does not have them.
+ */
 static struct name_sources *kept_find(const struct file_state *state)
 {
 	for (size_t i = 0; i < kept.count; i++) {

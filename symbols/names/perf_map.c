@@ -9,8 +9,8 @@
 
 enum {
 	/*
-	 * How many bytes of the file are read at once; of a longer line, the
-	 * beginning is dropped.
+	 * How many bytes of the file are read at once; a line that has more
+	 * bytes is left out.
 	 */
 	PERF_MAP_PIECE = 256 << 10,
 	/*
@@ -58,7 +58,10 @@ static size_t wanted_find(const struct wanted_addresses *w, uint64_t address)
 	return vec_partition_point(&w->list, e, e->address < address);
 }
 
-/* Parse a hexadecimal number and cut it off; false: there is none. */
+/*
+ * Parse the hexadecimal number at the beginning of `line`, and cut it off with
+ * the space behind it. False: there is no such number.
+ */
 static bool perf_map_number(struct str *line, uint64_t *out)
 {
 	size_t n = 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Regular file: opens paths that strangers have chosen. To open a device or a
- * pseudo file can have an effect (a watchdog is armed, a tape rewinds, a line
- * of the kernel's log is taken away), so a path is checked before it is opened.
- * Only regular files of real file systems are opened.
+ * Regular file: opens paths that strangers have chosen. To open or read a
+ * device or a pseudo file can have an effect (a watchdog is armed, a tape
+ * rewinds, a line of the kernel's log is taken away), so a path is checked
+ * before it is opened. Only regular files of real file systems are opened, not
+ * those of virtual ones such as /proc.
  *
  * Ownership: the caller closes the descriptors.
  * Threads: any.
@@ -21,7 +22,7 @@
 int regular_file_reopen(int place);
 
 /*
- * Whether the file that `place`, a descriptor of O_PATH, refers to has an
+ * Whether the file that `place`, a descriptor of O_PATH, refers to has a POSIX
  * access control list. Also true if this cannot be determined. A list may deny
  * what the mode seems to allow: with a list, the group's bits of the mode are
  * the mask of the list, and not the rights of the group.
@@ -37,10 +38,10 @@ int regular_file_open(const char *path);
 /*
  * Open the file at `path` as regular_file_open() does, but only if everyone may
  * read the file. This is for files whose content is shown to others. The file
- * must have no access control list, and its path, without symbolic links, must
- * lead through directories that everyone may search. Files and directories that
- * belong to the user who runs everprof count as public, too, unless this user
- * is root.
+ * must have no access control list, and its path, in which symbolic links have
+ * been resolved, must lead through directories that everyone may search. A file
+ * or directory that belongs to the user who runs everprof is allowed, too,
+ * unless this user is root.
  */
 int regular_file_open_public(const char *path);
 

@@ -181,8 +181,8 @@ static int symbolizer_ask(struct symbolizer *s, const struct name_file *f,
 	int rc;
 
 	/*
-	 * A helper that waits for this file is counted for the folder of the
-	 * file.
+	 * If the helper cannot be ended because it waits for this file, it is
+	 * counted for the folder of the file.
 	 */
 	file_helper_set_user(s->finder.helper, public_opener_share(f->path));
 	rc = name_finder_find(&s->finder, f, u, arena, out, err);

@@ -18,16 +18,17 @@
 struct symbolizer;
 
 /*
- * Create a symbolizer. `helper_argv` is a program and its arguments, ending with
- * NULL, that calls symbolizer_help(); `debug_dir` is the directory with debug
- * files by build ID, NULL or empty: none. All must outlive the symbolizer.
+ * Create a symbolizer. `helper_argv` is a program that calls symbolizer_help(),
+ * and its arguments, ending with NULL; `debug_dir` is the directory with
+ * separate debug files (debug_file.h), NULL or empty: none. All arguments must
+ * outlive the symbolizer.
  *
  * The path of a mapped file comes from a profile, which anyone may have sent.
- * `opener_argv` is a program and its arguments, ending with NULL, that calls
- * symbolizer_help_open(). This program opens the mapped files, because to open
- * a path that a stranger has chosen can take for ever (public_opener.h). It
- * opens only files that everyone may read, because the names in them are shown
- * to others than the user of this process. If `opener_argv` is NULL, this
+ * `opener_argv` is a program that calls symbolizer_help_open(), and its
+ * arguments, ending with NULL. This program opens the mapped files, because to
+ * open a path that a stranger has chosen can take for ever (public_opener.h).
+ * It opens only files that everyone may read, because the names in them are
+ * shown to others than the user of this process. If `opener_argv` is NULL, this
  * process opens all mapped files that it may read. A file that is found in
  * `debug_dir` by its build ID is opened by this process in both cases, even if
  * not everyone may read it.
@@ -61,9 +62,10 @@ struct symbol_query {
  * Find names. Element i of `out`, which the caller has zeroed, becomes the
  * answer (symbols/names/name_answer.h) for address i, in the arena. The element
  * stays empty if the address is outside of the mapping or has no name, if
- * q->build_id is not a build ID, or if no file with this build ID is here.
- * ERR_TIMEOUT: the deadline passed, or a file took too long; other errors as
- * name_finder_find(). After an error, some names may have been found.
+ * q->build_id is not a build ID, or if no file with this build ID was found on
+ * this machine. ERR_TIMEOUT: the deadline passed, or a file took too long;
+ * other errors as name_finder_find(). After an error, some names may have been
+ * found.
  */
 NODISCARD int symbolizer_find(struct symbolizer *s,
 			      const struct symbol_query *q, struct arena *arena,
