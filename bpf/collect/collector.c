@@ -265,13 +265,12 @@ static void collector_report(void *ctx, const struct side_band_record *r)
 	}
 	/*
 	 * The held samples of this process belong to the program that it ran
-	 * before. process_table_answer() ends the wait for facts about the
-	 * process, so that collector_take_held() takes these samples before
-	 * process_table_report() clears what is known of the old program.
+	 * before, and so does what is being read about it.
 	 */
-	if (r->kind == SIDE_BAND_EXEC &&
-	    process_table_answer(&c->processes, r->pid, r->time))
-		collector_take_held(c, c->now);
+	if (r->kind == SIDE_BAND_EXEC) {
+		collector_take_held_of(c, r->pid);
+		(void)process_table_answer(&c->processes, r->pid, r->time);
+	}
 	process_table_report(&c->processes, r, c->now);
 }
 
@@ -323,7 +322,7 @@ static void collector_warn_of_room(struct collector *c)
 {
 	collector_warn(
 		c, &c->warned_of_tables, c->stats.tables_crowded_out,
-		"eBPF: there is no room for the unwind tables of all programs that are sampled; stacks through some of them end early");
+		"eBPF: there is no room for the unwind tables of all sampled programs; callers of code without a table are found by frame pointers only, so stacks may lack callers or end early");
 	collector_warn(
 		c, &c->warned_of_files, c->stats.files_refused,
 		"eBPF: there is no room for all files that processes have mapped (one user may have a quarter of the room, and an eighth is kept for root); frames in the other files have no file and no name");
@@ -404,8 +403,10 @@ static void collector_begin_samples(struct collector *c)
 		failure->code = 0;
 	} else {
 		c->start_after = c->now + START_RETRY_MS;
-		log_event(c->o.log, LOG_ERROR, "eBPF: samples cannot be taken",
-			  LOG_FIELDS(log_err(failure)));
+		log_event(
+			c->o.log, LOG_ERROR,
+			"eBPF: samples cannot be taken; everprof tries again in 10 s",
+			LOG_FIELDS(log_err(failure)));
 	}
 	collector_count(c);
 }

@@ -471,15 +471,35 @@ static void sample_take(struct collector *c, const struct sample_record *r,
 		sample_take_now(c, r, in);
 }
 
-void collector_take_held(struct collector *c, uint64_t now)
+/* Take the held samples of which `waits` says that they do not wait. */
+static void sample_take_held(struct collector *c,
+			     bool (*waits)(void *ctx, uint32_t pid), void *ctx,
+			     uint64_t now)
 {
 	struct held_sample s;
 	size_t at = 0;
 
-	while (held_samples_take(&c->held, &at, sample_waits, c, now, &s)) {
+	while (held_samples_take(&c->held, &at, waits, ctx, now, &s)) {
 		sample_take_now(c, s.record, &s.in);
 		mem_free(s.record);
 	}
+}
+
+void collector_take_held(struct collector *c, uint64_t now)
+{
+	sample_take_held(c, sample_waits, c, now);
+}
+
+/* For held_samples_take(): whether a sample is not of the process *pid. */
+static bool sample_is_of_other(void *pid, uint32_t other)
+{
+	return other != *(const uint32_t *)pid;
+}
+
+void collector_take_held_of(struct collector *c, uint32_t pid)
+{
+	if (sample_waits(c, pid))
+		sample_take_held(c, sample_is_of_other, &pid, c->now);
 }
 
 /*

@@ -40,6 +40,13 @@ void collector_learn(struct collector *c, const struct scan_result *r);
 void collector_take_held(struct collector *c, uint64_t now);
 
 /*
+ * Take the samples of the process `pid` that are held because facts about it or
+ * about its parent are being read. To be called before it begins to run another
+ * program: what is known of the program of these samples is then forgotten.
+ */
+void collector_take_held_of(struct collector *c, uint32_t pid);
+
+/*
  * For each thread that waits, add the part of its wait up to `until` (in
  * monotonic ns) that no window has yet to the window of the time just before
  * `until`. The rest of the wait belongs to the next window. Forget the waits of

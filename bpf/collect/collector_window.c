@@ -161,8 +161,7 @@ static void collector_end_window(struct collector *c, int64_t at_ns,
 		 */
 		a->lost[kind] += lost > 0 ? lost : 0;
 	}
-	/* After the last window, no samples are taken. */
-	a->is_sampled = c->stats.sampling && !c->ended;
+	a->is_sampled = c->stats.sampling;
 }
 
 /* Hand a window over that has ended. The writer must have room. */

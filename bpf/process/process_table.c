@@ -360,6 +360,14 @@ static void process_report_fork(struct process_table *t,
 					 .extent.count });
 }
 
+/* Whether other processes use the publication of a process, too. */
+static bool process_shares(const struct process_table *t,
+			   const struct process *p)
+{
+	return p->publication != PUBLICATION_NONE &&
+	       t->publications.v[p->publication].users > 1;
+}
+
 static void process_report_exit(struct process_table *t, uint32_t pid,
 				uint64_t now)
 {
@@ -408,6 +416,12 @@ void process_table_report(struct process_table *t,
 			break;
 		process_name(p, r->text);
 		p->uid = process_uid_guess(p->uid);
+		/*
+		 * A publication that the process shares with its parent is not
+		 * corrected for it any more: see process_publish_less().
+		 */
+		if (process_shares(t, p))
+			process_withdraw(t, p, now);
 		address_space_clear(&t->pool, &p->space);
 		process_leave_group(p, p->group);
 		p->program = FILE_NONE;

@@ -165,6 +165,27 @@ Test(process_table, what_cannot_be_published_leads_to_no_table_that_is_gone)
 	end();
 }
 
+/* The child has other mappings now, which say nothing about those of 7. */
+Test(process_table, a_child_that_finds_no_room_takes_no_table_from_its_parent)
+{
+	begin();
+	report_map(7, 0x10000, 0x1000, "/bin/a");
+	for (uint64_t i = 0; i < MAPPINGS - 2; i++)
+		report_map(8, 0x10000 + i * 0x2000, 0x1000, "//anon");
+	read_file("/bin/a");
+	process_table_publish(&table, 0);
+	cr_assert(kernel_finds(7, 0x10123)->pages);
+	report(SIDE_BAND_FORK, 9, 9, 7, 1);
+	report(SIDE_BAND_EXEC, 9, 9, 0, 1);
+	cr_expect(!known[9]);
+	report_map(9, 0x20000, 0x1000, "/bin/b");
+	report_map(9, 0x30000, 0x1000, "/bin/c");
+	process_table_publish(&table, 1);
+	cr_assert(table.crowded_out == 1);
+	cr_expect(kernel_finds(7, 0x10123)->pages);
+	end();
+}
+
 /* A user whose processes are never read would keep the table full. */
 Test(process_table, processes_that_wait_to_be_read_for_long_give_way)
 {
