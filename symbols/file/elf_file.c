@@ -227,7 +227,7 @@ elf_segment_at(const struct elf_segment *segments, size_t count,
 		 */
 		if (offset == begin && s->bytes)
 			return s;
-		if (!found && offset >= begin &&
+		if (!found && s->bytes && offset >= begin &&
 		    offset - begin < s->bytes + inside)
 			found = s;
 	}

@@ -86,28 +86,42 @@ static bool file_helper_answer(int socket, file_operation *run, int fd,
 	return good;
 }
 
+/* Why this process could not give up its rights; only in the helper. */
+static struct err file_helper_refusal;
+
+/* Answer with the error of sandbox_enter() instead of reading the file. */
+static int file_helper_refuse(int fd, struct bytes argument UNUSED,
+			      struct buf *out UNUSED, struct err *err)
+{
+	close(fd);
+	return err_set(err, ERR_DENIED, "the process that reads files: %s",
+		       file_helper_refusal.msg);
+}
+
 /* Be a helper, with the rights of `kind`. */
 static int file_helper_run(enum sandbox_kind kind, int socket,
 			   file_operation *const *operations, uint32_t count)
 {
 	static uint8_t argument[FILE_HELPER_ARGUMENT_MAX];
 	struct helper_request request;
-	struct err err;
+	bool refuses = sandbox_enter(kind, FILE_HELPER_MEMORY_MB,
+				     &file_helper_refusal);
 	int fd;
 
-	if (sandbox_enter(kind, FILE_HELPER_MEMORY_MB, &err))
-		return 1;
 	while (!helper_receive_request(socket, &request, &fd)) {
+		file_operation *run = request.operation < count ?
+					      operations[request.operation] :
+					      NULL;
+
 		if (request.argument > sizeof(argument) ||
 		    helper_read(socket, argument, request.argument, 0) ||
 		    !file_helper_answer(
-			    socket,
-			    request.operation < count ?
-				    operations[request.operation] :
-				    NULL,
-			    fd,
+			    socket, refuses ? file_helper_refuse : run, fd,
 			    (struct bytes){ .ptr = argument,
 					    .len = request.argument }))
+			return 1;
+		/* The next helper tries again. */
+		if (refuses)
 			return 1;
 	}
 	return 0;
@@ -146,6 +160,13 @@ static void file_helper_reap(struct file_helper *h)
 	h->left_count = left;
 }
 
+/* Whether the helper that was killed last has not ended. */
+static bool file_helper_is_left(struct file_helper *h)
+{
+	file_helper_reap(h);
+	return h->left_count && h->left[h->left_count - 1].pid == h->pid;
+}
+
 /*
  * A process that waits in the kernel for a file system cannot always be ended.
  * So wait at most HELPER_END_MS for its end. A process that has not ended by
@@ -158,11 +179,8 @@ void file_helper_rest(struct file_helper *h)
 	close(h->socket);
 	kill(h->pid, SIGKILL);
 	h->left[h->left_count++] = (struct helper_left){ h->pid, h->user };
-	for (int ms = 0; ms < HELPER_END_MS && h->left_count; ms++) {
-		file_helper_reap(h);
-		if (h->left_count)
-			usleep(1000);
-	}
+	for (int ms = 0; ms < HELPER_END_MS && file_helper_is_left(h); ms++)
+		usleep(1000);
 	h->pid = 0;
 	h->socket = -1;
 }
@@ -200,7 +218,7 @@ static int file_helper_spawn(struct file_helper *h, const int ends[2],
 		return 0;
 	h->pid = 0;
 	errno = rc;
-	return err_sys(err, "start %s", h->argv[0]);
+	return err_sys(err, "cannot start a helper process (%s)", h->argv[0]);
 }
 
 void file_helper_set_user(struct file_helper *h, uint32_t user)
@@ -230,8 +248,8 @@ static int file_helper_admit(struct file_helper *h, struct err *err)
 		return 0;
 	return err_set(
 		err, ERR_AGAIN,
-		"%u processes that read files wait for a file system, and no other file of the user is read",
-		own);
+		"%u processes that read other files hang in a file system; this file is not read before some of them end",
+		h->user && own < HELPER_LEFT_USER_MAX ? users : own);
 }
 
 static int file_helper_start(struct file_helper *h, struct err *err)
@@ -303,10 +321,13 @@ static int file_helper_fail(struct file_helper *h, int rc, unsigned timeout_ms,
 			       "reading the file took longer than %u ms",
 			       timeout_ms);
 	if (rc == ERR_TOOBIG)
-		return err_set(err, rc, "the answer is larger than %zu bytes",
-			       buf_limit(out));
-	return err_set(err, ERR_CORRUPT,
-		       "the file helper ended while it read the file");
+		return err_set(
+			err, rc,
+			"what was read from the file has more than %zu bytes",
+			buf_limit(out));
+	return err_set(
+		err, ERR_CORRUPT,
+		"the process that reads files for everprof ended without an answer");
 }
 
 /* What a helper is asked. `fd` is borrowed. */
@@ -326,15 +347,19 @@ static int file_helper_ask(struct file_helper *h, const struct helper_call *c,
 {
 	int64_t deadline = clock_mono_ns() + (int64_t)c->timeout_ms * 1000000;
 	struct err said = { .code = 0 };
-	int rc = file_helper_start(h, err);
+	int rc;
 
 	*fd_out = -1;
+	if (c->argument.len > FILE_HELPER_ARGUMENT_MAX)
+		return err_set(
+			err, ERR_TOOBIG,
+			"the question about a file has more than %d bytes",
+			FILE_HELPER_ARGUMENT_MAX);
+	rc = file_helper_start(h, err);
 	if (rc)
 		return rc;
-	rc = c->argument.len > FILE_HELPER_ARGUMENT_MAX ?
-		     ERR_CLOSED :
-		     helper_send_request(h->socket, c->operation, c->fd,
-					 c->argument, deadline);
+	rc = helper_send_request(h->socket, c->operation, c->fd, c->argument,
+				 deadline);
 	if (!rc)
 		rc = file_helper_receive(h, deadline, out, fd_out, &said);
 	if (rc && *fd_out >= 0) {

@@ -35,10 +35,10 @@ struct name_query {
 	int64_t end_ns; /* deadline for the file, in ns of clock_mono_ns() */
 	bool asked;     /* the file or a debug file of it could be opened */
 	/*
-	 * a file with the wanted build ID was read (name_query_path() resets
-	 * this)
+	 * a file with the wanted build ID was read, since the path of the file,
+	 * or the files that it links to, were tried
 	 */
-	bool is_here;
+	bool is_wanted;
 	/* the file being read replaces a missing one, see name_query_path() */
 	bool is_stand_in;
 	/*
@@ -97,7 +97,7 @@ static bool name_query_head(struct name_query *q, struct dec *d)
 	if (d->bad ||
 	    (q->file->build_id.len && !bytes_eq(h.build_id, q->file->build_id)))
 		return false;
-	q->is_here = true;
+	q->is_wanted = true;
 	q->debug_link = arena_str(q->arena, h.debug_link);
 	q->debug_crc = h.debug_crc;
 	return true;
@@ -148,7 +148,8 @@ static unsigned name_query_left_ms(const struct name_query *q)
 {
 	int64_t left = q->end_ns - clock_mono_ns();
 
-	return left > 0 ? (unsigned)(left / 1000000) : 0;
+	/* Rounded up: 0 says that the end has passed. */
+	return left > 0 ? (unsigned)((left + 999999) / 1000000) : 0;
 }
 
 /*
@@ -185,8 +186,8 @@ static int name_query_call(struct name_query *q, uint32_t operation, int fd,
 
 	if (!left_ms) {
 		close(fd);
-		rc = err_set(&err, ERR_TIMEOUT, "there was no time to read %s",
-			     q->file ? q->file->path : "the perf map");
+		rc = err_set(&err, ERR_TIMEOUT,
+			     "there was no time left to read the file");
 	} else {
 		rc = file_helper_call(n->helper, operation, fd, argument,
 				      left_ms, answer, &err);
@@ -314,23 +315,29 @@ static bool name_query_is_linked(struct name_query *q, int fd)
 	return same;
 }
 
-/* Open the debug file that the file links to, or return -1. */
-static int name_query_linked_file(struct name_query *q)
+/*
+ * Ask for names in the debug file that the file links to. A place may have the
+ * debug file of another version of the program; then the next place is tried.
+ */
+static void name_query_linked_file(struct name_query *q)
 {
-	for (unsigned i = 0; i < DEBUG_LINK_PLACES; i++) {
+	const struct str link = q->debug_link;
+
+	q->is_wanted = false;
+	for (unsigned i = 0;
+	     i < DEBUG_LINK_PLACES && !q->is_wanted && !q->failure.code; i++) {
 		struct buf path = { .max = 8192 };
 		int fd = -1;
 
-		if (debug_link_path(q->finder->debug_dir, q->file->path,
-				    q->debug_link, i, &path))
+		if (debug_link_path(q->finder->debug_dir, q->file->path, link,
+				    i, &path))
 			fd = q->file->open(q->file->ctx, buf_cstr(&path));
 		buf_fini(&path);
 		if (fd >= 0 && name_query_is_linked(q, fd))
-			return fd;
-		if (fd >= 0)
+			name_query_ask(q, fd);
+		else if (fd >= 0)
 			close(fd);
 	}
-	return -1;
 }
 
 /* Return the frames that have no name yet. */
@@ -441,14 +448,14 @@ static void name_query_path(struct name_query *q)
 
 	if (name_file_is_absent(n, f, q->arena))
 		return;
-	q->is_here = false;
+	q->is_wanted = false;
 	fd = f->open(f->ctx, NULL);
 	q->is_stand_in = n->hides_files && fd < 0;
 	if (q->is_stand_in)
 		fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	name_query_ask(q, fd);
 	q->is_stand_in = false;
-	if (n->hides_files && !q->is_here && !q->failure.code) {
+	if (n->hides_files && !q->is_wanted && !q->failure.code) {
 		const struct name_cache_key key = name_file_absent_key(f);
 
 		name_cache_add(&n->cache, &key, (struct bytes){ .len = 0 });
@@ -476,7 +483,7 @@ int name_finder_find(struct name_finder *n, const struct name_file *f,
 	if (name_finder_failed(n, f->id.digest[0], now))
 		return err_set(
 			err, ERR_AGAIN,
-			"reading %s or its debug file failed some seconds ago; repeat the query later, and it is read again",
+			"reading %s or its debug file failed less than 10 s ago, and everprof has not tried again: repeat the query later",
 			f->path);
 	name_query_ask(&q, name_query_debug_file(&q));
 	left = unnamed_left(u, out);
@@ -485,7 +492,7 @@ int name_finder_find(struct name_finder *n, const struct name_file *f,
 	if (left.places.count)
 		name_query_path(&q);
 	if (q.debug_link.len)
-		name_query_ask(&q, name_query_linked_file(&q));
+		name_query_linked_file(&q);
 	unnamed_frames_fini(&left);
 	name_query_remember(&q, u);
 	return q.failure.code ? err_set(err, q.failure.code, "%s: %s", f->path,

@@ -95,6 +95,23 @@ static int own_build_id(struct dl_phdr_info *info, size_t size UNUSED,
 	return 1;
 }
 
+/* A segment like .bss has no bytes in the file, wherever its offset is. */
+Test(elf_file, a_segment_without_bytes_is_not_in_the_file)
+{
+	static const struct elf_segment segments[] = {
+		{ .vaddr = 0x9800, .memory = 0x1000, .offset = 0x2800 },
+		{ .vaddr = 0x5000,
+		  .memory = 0x1000,
+		  .offset = 0x1000,
+		  .bytes = 0x1900 },
+	};
+	uint64_t bias = 0;
+
+	cr_assert(elf_segments_bias(segments, 2, 0x2000, 0x406000, &bias));
+	cr_expect(bias == 0x400000);
+	cr_expect(!elf_segments_bias(segments, 1, 0x2000, 0x406000, &bias));
+}
+
 Test(elf_file, build_id_is_that_of_the_linker)
 {
 	struct elf_file *f = own_file();

@@ -108,10 +108,31 @@ Test(file_helper, a_crash_is_an_error_of_the_file)
 	struct err err;
 
 	cr_expect(call(h, CRASH, &out, &err) == ERR_CORRUPT);
-	cr_expect(check_str(str_of(err.msg),
-			    "the file helper ended while it read the file"));
+	cr_expect(check_str(
+		str_of(err.msg),
+		"the process that reads files for everprof ended without an answer"));
 	works(h);
 	file_helper_close(h);
+	buf_fini(&out);
+}
+
+Test(file_helper, a_question_that_is_too_long_costs_no_helper)
+{
+	struct file_helper *h = file_helper_new(program);
+	struct bytes argument = {
+		.ptr = mem_zalloc(FILE_HELPER_ARGUMENT_MAX + 1, 1),
+		.len = FILE_HELPER_ARGUMENT_MAX + 1,
+	};
+	struct buf out = { .max = 1000 };
+	struct err err;
+
+	works(h);
+	cr_expect(file_helper_call(h, FAIL, file_with(""), argument, 1000, &out,
+				   &err) == ERR_TOOBIG);
+	cr_expect(!file_helper_failed(h));
+	works(h);
+	file_helper_close(h);
+	mem_free((void *)argument.ptr);
 	buf_fini(&out);
 }
 
