@@ -93,7 +93,7 @@ static int duration_refuse(struct str s, struct err *err)
 			STR_ARG(s), STR_ARG(s));
 	return err_set(
 		err, ERR_INVALID,
-		"invalid duration \"%.*s\": use numbers with units, such as 15s, 1m30s, 1h or 90d",
+		"invalid duration \"%.*s\": use whole numbers with units, the largest unit first, such as 15s, 1m30s, 1h or 90d",
 		STR_ARG(s));
 }
 
@@ -332,7 +332,7 @@ int time_parse(struct str s, int64_t now_ms, int64_t *ms, struct err *err)
 		return 0;
 	return err_set(
 		err, ERR_INVALID,
-		"invalid time \"%.*s\": use a Unix time in milliseconds (in seconds for start and end), an RFC 3339 time, 2026-11-22 10:51, or now-1h",
+		"invalid time \"%.*s\": use now-1h, 2026-11-22 10:51 (UTC), an RFC 3339 time, or a Unix time in milliseconds (in the API parameters start and end: in seconds)",
 		STR_ARG(s));
 }
 

@@ -308,8 +308,7 @@ static struct yaml_node *build_items(struct yaml_builder *b,
 			n->weight += item->weight;
 		}
 		if (n->weight > YAML_NODES_MAX)
-			yaml_fail(b, e.start_mark,
-				  "the document has too many values");
+			yaml_fail(b, e.start_mark, YAML_TOO_MANY);
 		yaml_event_delete(&e);
 	}
 	n->items = arena_array(&b->y->arena, struct yaml_node *, count);
@@ -351,8 +350,7 @@ static struct yaml_node *build_collection(struct yaml_builder *b,
 	struct yaml_node *n = yaml_node_new(b, map ? YAML_MAP : YAML_LIST, e);
 
 	if (depth >= YAML_DEPTH_MAX)
-		return yaml_fail(b, e->start_mark,
-				 "the document is nested too deeply");
+		return yaml_fail(b, e->start_mark, YAML_TOO_DEEP);
 	n = build_items(b, n,
 			map ? YAML_MAPPING_END_EVENT : YAML_SEQUENCE_END_EVENT,
 			depth + 1);

@@ -22,6 +22,14 @@
 #define YAML_DEPTH_MAX 64
 #define YAML_NODES_MAX 500000
 
+/*
+ * Messages about these limits. Keys and values of an alias count at each use.
+ */
+#define YAML_TOO_MANY "the document has more than 500000 keys and values"
+#define YAML_TOO_DEEP "the document is nested more than 64 levels deep"
+_Static_assert(YAML_NODES_MAX == 500000 && YAML_DEPTH_MAX == 64,
+	       "the messages have these numbers");
+
 /* The kinds of nodes. */
 enum yaml_kind {
 	YAML_SCALAR,

@@ -200,7 +200,7 @@ void yaml_parse_json(struct yaml *y, const char *file, struct bytes text)
 	if (!text.len)
 		return;
 	if (has_too_many(text)) {
-		yaml_error(y, NULL, "the document has too many values");
+		yaml_error(y, NULL, YAML_TOO_MANY);
 		return;
 	}
 	root = json_loadb((const char *)text.ptr, text.len,
@@ -213,9 +213,9 @@ void yaml_parse_json(struct yaml *y, const char *file, struct bytes text)
 		return;
 	}
 	if (yaml_json_measure(root, &nodes) > YAML_DEPTH_MAX)
-		yaml_error(y, NULL, "the document is nested too deeply");
+		yaml_error(y, NULL, YAML_TOO_DEEP);
 	else if (nodes > YAML_NODES_MAX)
-		yaml_error(y, NULL, "the document has too many values");
+		yaml_error(y, NULL, YAML_TOO_MANY);
 	else
 		y->root = yaml_json_convert(&c, root);
 	json_decref(root);

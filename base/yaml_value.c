@@ -45,7 +45,10 @@ static size_t add_variable(struct yaml *y, const struct yaml_node *n,
 	if (value)
 		buf_str(out, value);
 	else
-		yaml_error(y, n, "the environment has no variable %s", name);
+		yaml_error(
+			y, n,
+			"the environment variable %s is not set, or is empty",
+			name);
 	return len + 1;
 }
 
@@ -93,7 +96,8 @@ void yaml_bool(struct yaml *y, const struct yaml_node *n, void *bool_field)
 			return;
 		}
 	}
-	yaml_error(y, n, "expected true or false, not \"%.*s\"",
+	yaml_error(y, n,
+		   "expected true or false (without quotes), not \"%.*s\"",
 		   STR_ARG(n->text));
 }
 
@@ -178,8 +182,10 @@ void yaml_int(struct yaml *y, const struct yaml_node *n, void *int64_field)
 	if (!yaml_value_read_scalar(y, n))
 		return;
 	if (n->quoted || !read_int(n->text, &v))
-		yaml_error(y, n, "expected a whole number, not \"%.*s\"",
-			   STR_ARG(n->text));
+		yaml_error(
+			y, n,
+			"expected a whole number (without quotes), not \"%.*s\"",
+			STR_ARG(n->text));
 	else
 		*(int64_t *)int64_field = v;
 }

@@ -309,7 +309,9 @@ static int gate_group(struct gate *g)
 		n++;
 	if ((gate_peek(g, n) != ':' && gate_peek(g, n) != ')') ||
 	    gate_peek(g, n - 1) == '-')
-		return gate_refuse(g, "unknown group syntax");
+		return gate_refuse(
+			g,
+			"unknown group syntax; look-around, such as (?=…) or (?!…), is not supported");
 	gate_copy(g, n);
 	return 0;
 }

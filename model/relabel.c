@@ -161,7 +161,7 @@ static int match_value(const struct relabel_rule *r, struct str value,
 	if (target->over)
 		return err_set(
 			err, ERR_LIMIT,
-			"the target_label of the rule gets longer than %d bytes",
+			"with the groups of the regex filled in, target_label is longer than %d bytes",
 			LABEL_NAME_MAX);
 	if (text->over)
 		return err_set(

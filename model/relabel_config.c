@@ -50,8 +50,10 @@ static void decode_action(struct yaml *y, const struct yaml_node *n,
 		}
 	}
 	if (text.len)
-		yaml_error(y, n, "unknown relabel action \"%.*s\"",
-			   STR_ARG(text));
+		yaml_error(
+			y, n,
+			"unknown relabel action \"%.*s\": use replace, keep, drop, keepequal, dropequal, hashmod, labelmap, labeldrop, labelkeep, lowercase or uppercase",
+			STR_ARG(text));
 }
 
 /* Decode the key "source_labels" into an array in the document's arena. */
@@ -73,7 +75,9 @@ static void decode_sources(struct yaml *y, const struct yaml_node *n,
 		*s = str_of("");
 		yaml_text(y, n->items[i], s);
 		if (!s->len || !str_is_utf8(*s))
-			yaml_error(y, n->items[i], "invalid label name");
+			yaml_error(
+				y, n->items[i],
+				"a name in source_labels is empty or not UTF-8");
 	}
 }
 
@@ -174,7 +178,9 @@ static void check_rule(struct yaml *y, const struct yaml_node *map,
 		yaml_error(y, map, "action %s requires target_label",
 			   names[r->action]);
 	if (r->action == RELABEL_LABELMAP && !r->replacement.len)
-		yaml_error(y, map, "action labelmap requires replacement");
+		yaml_error(
+			y, map,
+			"action labelmap requires a replacement that is not empty");
 	if (regex_new(r->pattern, &r->regex, &err))
 		yaml_error(y, regex ? regex : map, "%s", err.msg);
 }

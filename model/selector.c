@@ -415,7 +415,9 @@ static int selector_parse_text(struct parser *p)
 		return rc;
 	skip_space(p);
 	if (p->at < p->in.len)
-		return fail_at(p, p->at, "unexpected text after the selector");
+		return fail_at(
+			p, p->at,
+			"unexpected text after the selector; label matchers belong in one pair of braces, such as heap{job=\"app\"}");
 	return selector_check(p);
 }
 

@@ -95,9 +95,10 @@ static int local_handle(struct web *w, const struct route *route,
 	};
 	route->handle(w, r, &a);
 	if (a.body.over)
-		rc = err_set(err, ERR_LIMIT,
-			     "the response is larger than %zu bytes",
-			     buf_limit(&a.body));
+		rc = err_set(
+			err, ERR_LIMIT,
+			"the response is larger than the %zu bytes of --query.memory",
+			buf_limit(&a.body));
 	out->status = a.status;
 	for (size_t i = 0; i < a.header_count; i++)
 		local_take_header(a.headers[i].name, a.headers[i].value, out);

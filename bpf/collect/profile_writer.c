@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/thread.h"
+#include "base/units.h"
 #include "bpf/collect/frame_names.h"
 #include "model/collected.h"
 
@@ -66,6 +67,34 @@ static bool writer_pause(struct profile_writer *w)
 	return !hurrying;
 }
 
+/* Whether the profiles that are left must be written without waiting. */
+static bool writer_hurries(struct profile_writer *w)
+{
+	bool hurrying;
+
+	mutex_lock(&w->mu);
+	hurrying = w->hurrying;
+	mutex_unlock(&w->mu);
+	return hurrying;
+}
+
+/* Log that a profile was not stored. */
+static void writer_report(const struct profile_writer *w,
+			  const struct labels *labels, int64_t ms,
+			  const struct err *err)
+{
+	struct buf series = { 0 };
+	char time[40];
+
+	labels_text(labels, &series);
+	time_format(ms, time);
+	log_event(w->o.log, LOG_ERROR,
+		  "a profile of the eBPF collector was not stored",
+		  LOG_FIELDS(log_text("series", buf_cstr(&series)),
+			     log_text("time", time), log_err(err)));
+	buf_fini(&series);
+}
+
 /*
  * Hand a profile over to the sink, perhaps in several attempts, and count the
  * profile as written or failed. False: it was not stored.
@@ -74,7 +103,7 @@ static bool writer_hand_over(struct profile_writer *w, struct labels *labels,
 			     int64_t ms, const struct buf *profile)
 {
 	struct err err = {
-		.msg = "storage accepts no profiles during shutdown"
+		.msg = "storage refused an earlier profile while the collector was stopping, so this one was not offered"
 	};
 	int rc = ERR_AGAIN;
 
@@ -84,18 +113,20 @@ static bool writer_hand_over(struct profile_writer *w, struct labels *labels,
 			     WRITER_PROFILE_MAX);
 	while (rc == ERR_AGAIN && !w->gave_up) {
 		rc = w->o.sink(w->o.ctx, labels, ms, buf_bytes(profile), &err);
-		if (rc == ERR_AGAIN && clock_mono_ns() >= w->patient_until_ns)
+		if (rc != ERR_AGAIN)
 			break;
 		/*
 		 * When the writer hurries, give up: each further attempt could
 		 * take a long time.
 		 */
-		w->gave_up = rc == ERR_AGAIN && !writer_pause(w);
+		if (clock_mono_ns() >= w->patient_until_ns) {
+			w->gave_up = writer_hurries(w);
+			break;
+		}
+		w->gave_up = !writer_pause(w);
 	}
 	if (rc)
-		log_event(w->o.log, LOG_ERROR,
-			  "a profile of the eBPF collector was not stored",
-			  LOG_FIELDS(log_err(&err)));
+		writer_report(w, labels, ms, &err);
 	mutex_lock(&w->mu);
 	*(rc ? &w->failed : &w->written) += 1;
 	mutex_unlock(&w->mu);

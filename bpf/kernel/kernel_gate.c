@@ -87,8 +87,7 @@ int kernel_gate_check(struct kernel_version v, struct err *err)
 		if (kernel_version_between(v, freezes[i].from, freezes[i].to))
 			return err_set(
 				err, ERR_UNSUPPORTED,
-				"the kernel is Linux %u.%u.%u, which can freeze when stacks are read; "
-				"update it to 6.1.36, 6.3.10, 6.4 or later",
+				"the kernel is Linux %u.%u.%u, which can freeze when stacks are read; use 6.1.36 or a later 6.1, 6.3.10 or a later 6.3, or 6.4 or later",
 				v.major, v.minor, v.patch);
 	}
 	return 0;

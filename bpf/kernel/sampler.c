@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <sampler.skel.h>
 #include <stdio.h>
@@ -62,6 +63,22 @@ static int sampler_silence(enum libbpf_print_level level UNUSED,
 	return 0;
 }
 
+/* Whether this process has the capabilities that sampling needs. */
+static bool sampler_is_capable(void)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3
+	};
+	struct __user_cap_data_struct has[2] = { { 0 } };
+	const uint32_t high = CAP_TO_MASK(CAP_BPF) | CAP_TO_MASK(CAP_PERFMON);
+
+	if (syscall(SYS_capget, &header, has))
+		return false;
+	return (has[CAP_TO_INDEX(CAP_BPF)].effective & high) == high ||
+	       has[CAP_TO_INDEX(CAP_SYS_ADMIN)].effective &
+		       CAP_TO_MASK(CAP_SYS_ADMIN);
+}
+
 /*
  * Set the error of a system call or of libbpf; `error` is an error number or
  * its negative. If a permission is missing, the message lists the capabilities
@@ -70,10 +87,15 @@ static int sampler_silence(enum libbpf_print_level level UNUSED,
 static int sampler_error(struct err *err, int error, const char *what)
 {
 	errno = error < 0 ? -error : error;
+	if (errno == EACCES && sampler_is_capable())
+		return err_set(
+			err, ERR_DENIED,
+			"%s: the kernel refuses it, although everprof has the capabilities for it: its verifier, its lockdown mode or a security module does not allow it",
+			what);
 	if (errno == EPERM || errno == EACCES)
 		return err_set(
 			err, ERR_DENIED,
-			"%s: permission denied; sampling needs the capabilities CAP_BPF and CAP_PERFMON, before Linux 5.11 also CAP_SYS_RESOURCE or a higher limit of locked memory, or root",
+			"%s: permission denied; sampling needs the capabilities CAP_BPF and CAP_PERFMON (before Linux 5.11 also CAP_SYS_RESOURCE, or a higher limit of locked memory); outside of containers, root has them",
 			what);
 	return err_sys(err, "%s", what);
 }

@@ -69,7 +69,7 @@ static int side_band_error(struct err *err, const char *what)
 	if (errno == EPERM || errno == EACCES)
 		return err_set(
 			err, ERR_DENIED,
-			"%s: permission denied; following processes needs the capability CAP_PERFMON, or root",
+			"%s: permission denied; to see which processes start and end, everprof needs the capability CAP_PERFMON, or root",
 			what);
 	return err_sys(err, "%s", what);
 }

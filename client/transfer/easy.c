@@ -103,12 +103,33 @@ static void set_server_name(struct transfer *t, const char *name)
 	mem_free(url);
 }
 
+/* Return what names the proxy of a request. */
+static const char *easy_proxy_source(const struct transfer *t)
+{
+	if (!t->config->proxy_from_environment)
+		return "proxy_url";
+	return strncmp(t->url, "https://", 8) ?
+		       "the environment variable HTTP_PROXY or http_proxy" :
+		       "the environment variable HTTPS_PROXY or https_proxy";
+}
+
+/* Return a hint that names what gave the proxy. */
+static const char *easy_proxy_hint(const struct transfer *t)
+{
+	if (!t->config->proxy_from_environment)
+		return " (this is the proxy from proxy_url)";
+	return strncmp(t->url, "https://", 8) ?
+		       " (this is the proxy from the environment variable HTTP_PROXY or http_proxy)" :
+		       " (this is the proxy from the environment variable HTTPS_PROXY or https_proxy)";
+}
+
 const char *easy_hint(const struct transfer *t, int result, const char *why)
 {
 	bool own = t->config && t->config->ca.text;
 
 	if (result == CURLE_SSL_CACERT_BADFILE)
-		return " (check ca_file or ca of tls_config)";
+		return own ? " (check ca_file or ca of tls_config)" :
+			     " (the CA certificates of the system cannot be read: install the package ca-certificates, or set ca_file in tls_config)";
 	if (result == CURLE_SSL_CERTPROBLEM)
 		return " (check cert_file or cert, and key_file or key, of tls_config)";
 	if (result == CURLE_PEER_FAILED_VERIFICATION &&
@@ -119,7 +140,7 @@ const char *easy_hint(const struct transfer *t, int result, const char *why)
 	if (strstr(why, "wrong version number"))
 		return " (the server does not use TLS on this port)";
 	if (result == CURLE_COULDNT_CONNECT && t->proxy)
-		return " (this is the proxy from proxy_url or from the environment)";
+		return easy_proxy_hint(t);
 	return "";
 }
 
@@ -217,8 +238,7 @@ int easy_route(struct transfer *t, struct err *err)
 	t->port = NULL;
 	t->name = NULL;
 	if (proxy && endpoint_proxy(proxy, &t->proxy, err))
-		return err_wrap(err, err->code,
-				"proxy from proxy_url or from the environment");
+		return err_wrap(err, err->code, "%s", easy_proxy_source(t));
 	url = proxy ? t->proxy : t->url;
 	t->name = endpoint_part(url, URL_HOST);
 	if (!t->name || easy_is_address(t->name) || t->unix_socket) {

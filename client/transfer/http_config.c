@@ -82,27 +82,24 @@ static int http_config_load_file(struct http_loaded *l, const char *what,
  * Control characters are refused because a line end in a header's value would
  * begin another header (request smuggling).
  */
-int http_loaded_line(struct http_loaded *l, const char *what, struct err *err)
+int http_loaded_line(struct http_loaded *l, const char *key,
+		     const char *file_key, struct err *err)
 {
-	int rc = http_config_load_file(l, what, err);
-	size_t len = strlen(what);
+	int rc = http_config_load_file(l, file_key, err);
 	struct str line;
 
 	if (rc || !l->text)
 		return rc;
-	/* The text itself is configured by the key without "_file". */
-	if (!l->file && str_ends(str_of(what), "_file"))
-		len -= strlen("_file");
 	line = str_trim((struct str){ l->text, l->len });
 	for (size_t i = 0; i < line.len; i++) {
 		unsigned char c = (unsigned char)line.ptr[i];
 
 		if ((c < ' ' && c != '\t') || c == 0x7f)
-			return err_set(
-				err, ERR_INVALID,
-				"%.*s%s%s: expected a single line of text",
-				(int)len, what, l->file ? ": " : "",
-				l->file ? l->file : "");
+			return err_set(err, ERR_INVALID,
+				       "%s%s%s: expected a single line of text",
+				       l->file ? file_key : key,
+				       l->file ? ": " : "",
+				       l->file ? l->file : "");
 	}
 	memmove(l->text, line.ptr, line.len);
 	l->text[line.len] = 0;
@@ -147,6 +144,9 @@ struct http_config *http_config_new(const struct http_options *o)
 	http_loaded_init(&c->username, &o->username);
 	http_loaded_init(&c->password, &o->password);
 	http_loaded_init(&c->credentials, &o->credentials);
+	c->credentials_file_key = o->credentials_file_key ?
+					  o->credentials_file_key :
+					  "authorization.credentials_file";
 	if (o->oauth2)
 		c->oauth2 = oauth2_new(o->oauth2);
 	http_loaded_init(&c->ca, &o->tls.ca);
@@ -199,37 +199,51 @@ bool http_config_is(const struct http_config *c, const struct http_options *o)
 	return str_is(o->key, c->key);
 }
 
-/* Load the values of headers that are configured as files. */
-static int load_lines(struct http_loaded_headers *l, struct err *err)
+/* Load the values of the headers of a section that are configured as files. */
+static int load_lines(struct http_loaded_headers *l, const char *section,
+		      struct err *err)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < l->count && !rc; i++)
-		rc = http_loaded_line(&l->v[i].value, l->v[i].name, err);
+	for (size_t i = 0; i < l->count && !rc; i++) {
+		struct buf key = { 0 };
+
+		buf_printf(&key, "%s.%s", section, l->v[i].name);
+		rc = http_loaded_line(&l->v[i].value, buf_cstr(&key),
+				      buf_cstr(&key), err);
+		buf_fini(&key);
+	}
 	return rc;
+}
+
+/*
+ * If the configured CA were empty, libcurl would use the CAs of the system.
+ */
+static int check_ca(const struct http_config *c, struct err *err)
+{
+	if (!c->ca.text || c->ca.len)
+		return 0;
+	return err_set(
+		err, ERR_INVALID,
+		"tls_config.%s%s is empty, so no certificate could be verified",
+		c->ca.file ? "ca_file: " : "ca", c->ca.file ? c->ca.file : "");
 }
 
 int http_config_load(struct http_config *c, struct err *err)
 {
-	int rc =
-		http_loaded_line(&c->username, "basic_auth.username_file", err);
+	int rc = http_loaded_line(&c->username, "basic_auth.username",
+				  "basic_auth.username_file", err);
 
 	if (!rc)
-		rc = http_loaded_line(&c->password, "basic_auth.password_file",
-				      err);
+		rc = http_loaded_line(&c->password, "basic_auth.password",
+				      "basic_auth.password_file", err);
 	if (!rc)
-		rc = http_loaded_line(&c->credentials,
-				      "authorization.credentials_file", err);
+		rc = http_loaded_line(&c->credentials, "the token",
+				      c->credentials_file_key, err);
 	if (!rc)
 		rc = http_config_load_file(&c->ca, "tls_config.ca_file", err);
-	/*
-	 * If the configured CA were empty, libcurl would use the system's CAs.
-	 */
-	if (!rc && c->ca.text && !c->ca.len)
-		rc = err_set(
-			err, ERR_INVALID,
-			"tls_config.%s is empty, so no certificate could be verified",
-			c->ca.file ? "ca_file" : "ca");
+	if (!rc)
+		rc = check_ca(c, err);
 	if (!rc)
 		rc = http_config_load_file(&c->cert, "tls_config.cert_file",
 					   err);
@@ -237,9 +251,9 @@ int http_config_load(struct http_config *c, struct err *err)
 		rc = http_config_load_file(&c->cert_key, "tls_config.key_file",
 					   err);
 	if (!rc)
-		rc = load_lines(&c->proxy_headers, err);
+		rc = load_lines(&c->proxy_headers, "proxy_connect_header", err);
 	if (!rc)
-		rc = load_lines(&c->headers, err);
+		rc = load_lines(&c->headers, "http_headers", err);
 	return rc;
 }
 

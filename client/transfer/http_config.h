@@ -55,6 +55,7 @@ struct http_config {
 	struct http_loaded password;
 	char *auth_type;
 	struct http_loaded credentials;
+	const char *credentials_file_key;
 	struct oauth2 *oauth2; /* owned; NULL unless auth is HTTP_AUTH_OAUTH2 */
 	struct http_loaded ca;
 	struct http_loaded cert;
@@ -126,11 +127,12 @@ void http_loaded_fini(struct http_loaded *l);
 
 /*
  * Read the file of a text if it has changed, and check that the text is a
- * single line fit for a header. White space around the line is removed. `what`
- * names the option in messages. ERR_INVALID: the text has more than one line or
- * a control character. Other codes come from reading the file.
+ * single line fit for a header. White space around the line is removed.
+ * Messages name the option by `key`, or by `file_key` if the text is that of a
+ * file. ERR_INVALID: the text has more than one line or a control character.
+ * Other codes come from reading the file.
  */
-NODISCARD int http_loaded_line(struct http_loaded *l, const char *what,
-			       struct err *err);
+NODISCARD int http_loaded_line(struct http_loaded *l, const char *key,
+			       const char *file_key, struct err *err);
 
 #endif

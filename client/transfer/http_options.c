@@ -151,8 +151,10 @@ void http_decode_bearer_file(struct yaml *y, const struct yaml_node *n,
 	struct str file = str_of("");
 
 	http_options_decode_file(y, n, &file);
-	if (file.len && http_options_set_auth(y, n, o, HTTP_AUTH_HEADER))
-		o->credentials.file = file;
+	if (!file.len || !http_options_set_auth(y, n, o, HTTP_AUTH_HEADER))
+		return;
+	o->credentials.file = file;
+	o->credentials_file_key = "bearer_token_file";
 }
 
 /* Decode a TLS version. */
@@ -407,10 +409,15 @@ static void http_options_decode_header(struct yaml *y,
 {
 	const struct yaml_node *files;
 
-	if (!is_header_name(key->text) || is_reserved(key->text))
-		yaml_error(y, key, "setting header \"%.*s\" is not allowed",
+	if (!is_header_name(key->text))
+		yaml_error(y, key, "invalid header name \"%.*s\"",
 			   STR_ARG(key->text));
-	if (!yaml_expect(y, n, YAML_MAP, "a header"))
+	else if (is_reserved(key->text))
+		yaml_error(
+			y, key,
+			"http_headers cannot set %.*s: everprof sets this header itself (Authorization by basic_auth, authorization or oauth2)",
+			STR_ARG(key->text));
+	if (!yaml_expect(y, n, YAML_MAP, "a header (values, secrets or files)"))
 		return;
 	yaml_unique_keys(y, n);
 	for (size_t i = 0; i < n->count; i += 2) {
@@ -422,9 +429,10 @@ static void http_options_decode_header(struct yaml *y,
 		else if (str_is(k, "secrets"))
 			decode_values(y, v, key->text, yaml_secret, out);
 		else if (!str_is(k, "files"))
-			yaml_error(y, n->items[i],
-				   "field %.*s not found in http_headers",
-				   STR_ARG(k));
+			yaml_error(
+				y, n->items[i],
+				"field %.*s not found in a header of http_headers: use values, secrets or files",
+				STR_ARG(k));
 	}
 	files = yaml_child(n, "files");
 	if (!files || !yaml_expect(y, files, YAML_LIST, "files"))

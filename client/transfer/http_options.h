@@ -137,6 +137,8 @@ struct http_options {
 	struct http_text password;
 	struct str auth_type;
 	struct http_text credentials;
+	/* The key of their file; NULL: authorization.credentials_file. */
+	const char *credentials_file_key;
 	struct http_oauth2 *oauth2; /* NULL unless auth is HTTP_AUTH_OAUTH2 */
 	struct http_tls tls;
 	struct str proxy_url;

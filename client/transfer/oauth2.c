@@ -346,7 +346,8 @@ void oauth2_ask(struct oauth2 *o, struct http_config *owner,
 		return;
 	}
 	if (!o->fetching &&
-	    http_loaded_line(&o->secret, "oauth2.client_secret_file", &err)) {
+	    http_loaded_line(&o->secret, "oauth2.client_secret",
+			     "oauth2.client_secret_file", &err)) {
 		fn(ctx, NULL, &err);
 		return;
 	}

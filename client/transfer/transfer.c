@@ -328,6 +328,29 @@ void transfer_start(struct http_client *c, const struct http_request *r)
 	}
 }
 
+/* Set the error of a request that took too long. */
+static void set_timed_out(struct transfer *t, const char *why)
+{
+	struct http_response *r = &t->response;
+	curl_off_t connected = 0;
+	long long most = t->timeout_ms;
+
+	/* The time until the request could be sent; 0: it never could. */
+	curl_easy_getinfo(t->easy, CURLINFO_PRETRANSFER_TIME_T, &connected);
+	if (!connected && most > CONNECT_TIMEOUT_MS)
+		most = CONNECT_TIMEOUT_MS;
+	if (t->wants)
+		r->code = err_set(
+			&r->err, ERR_TIMEOUT,
+			"no complete response within %lld ms (everprof had no memory left for the response: too much of %s is in use)",
+			(long long)t->timeout_ms, t->client->limiter_name);
+	else
+		r->code = err_set(
+			&r->err, ERR_TIMEOUT, "%s within %lld ms (%s)",
+			connected ? "no complete response" : "no connection",
+			most, why);
+}
+
 /*
  * Translate libcurl's result to an error code and message. If a callback in
  * this program has aborted the transfer, the callback's error is kept, because
@@ -343,7 +366,7 @@ static void set_result(struct transfer *t, CURLcode result)
 	if (t->barred && result == CURLE_COULDNT_CONNECT) {
 		r->code = err_set(
 			&r->err, ERR_DENIED,
-			"the address of the host is in a refused network (--scrape.refused-networks)");
+			"the address to connect to is in a refused network (--scrape.refused-networks)");
 		return;
 	}
 	if (t->unix_socket && result == CURLE_COULDNT_CONNECT) {
@@ -352,14 +375,7 @@ static void set_result(struct transfer *t, CURLcode result)
 	}
 	switch (result) {
 	case CURLE_OPERATION_TIMEDOUT:
-		r->code = err_set(
-			&r->err, ERR_TIMEOUT,
-			"no complete response within %lld ms (%s%s%s)",
-			(long long)t->timeout_ms,
-			t->wants ? "everprof has no memory for it: all of " :
-				   why,
-			t->wants ? t->client->limiter_name : "",
-			t->wants ? " is in use" : "");
+		set_timed_out(t, why);
 		break;
 	case CURLE_URL_MALFORMAT:
 	case CURLE_UNSUPPORTED_PROTOCOL:
@@ -492,8 +508,7 @@ bool transfer_follow(struct transfer *t)
 
 void transfer_cancel(struct transfer *t)
 {
-	t->response.code = err_set(
-		&t->response.err, ERR_CLOSED,
-		"everprof cancelled its request to this URL, because it is not needed any more, or everprof is shutting down");
+	t->response.code = err_set(&t->response.err, ERR_CLOSED,
+				   "everprof is shutting down");
 	transfer_end(t, CURLE_OK);
 }

@@ -47,12 +47,11 @@ size_t transfer_on_body(char *p, size_t size, size_t n, void *arg)
 	buf_add(&t->response.body, p, size * n);
 	if (!t->response.body.over)
 		return size * n;
-	t->response.code =
-		err_set(&t->response.err, ERR_TOOBIG,
-			"the response body is larger than %zu bytes%s%s%s",
-			t->max_body, t->max_body_name ? " (" : "",
-			t->max_body_name ? t->max_body_name : "",
-			t->max_body_name ? ")" : "");
+	t->response.code = err_set(
+		&t->response.err, ERR_TOOBIG,
+		"the response body is larger than %zu bytes (%s)", t->max_body,
+		t->max_body_name ? t->max_body_name :
+				   "a fixed limit of everprof");
 	return 0;
 }
 

@@ -188,11 +188,19 @@ static int tell_unauthorized(const struct query *q, const struct http_config *c,
 {
 	CLEANUP(mem_freep) char *shown = endpoint_url_shown(q->server);
 
-	if (strchr(q->server, '@') || (c && c->auth != HTTP_AUTH_NONE))
+	if (c && c->auth != HTTP_AUTH_NONE)
 		return err_set(
 			err, ERR_INVALID,
-			"%s does not accept the user and password, or the token (401): check them in %s",
-			shown, c ? q->http_config : "--server");
+			"%s does not accept the %s (401): check them in %s",
+			shown,
+			c->auth == HTTP_AUTH_BASIC ? "user and password" :
+						     "credentials",
+			q->http_config);
+	if (strchr(q->server, '@'))
+		return err_set(
+			err, ERR_INVALID,
+			"%s does not accept the user and password (401): check them in --server",
+			shown);
 	return err_set(
 		err, ERR_INVALID,
 		"%s: authentication is required (401): set basic_auth or authorization in %s",
@@ -256,7 +264,7 @@ static int check_server(const struct query *q, const struct http_response *r,
 		return 0;
 	return err_set(
 		err, ERR_INVALID,
-		"%s is not an everprof server: its response has no X-Everprof-Version header",
+		"%s answered, but not as everprof: the response has no X-Everprof-Version header; check the address, and any proxy in between",
 		shown);
 }
 

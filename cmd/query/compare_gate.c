@@ -201,7 +201,9 @@ static void gate_append_name(struct buf *why, const char *name)
 static const char *gate_doubt(json_t *data)
 {
 	if (json_is_true(json_object_get(data, "few_buckets")))
-		return "there are too few blocks of time or files for a judgement: take longer ranges, or more files";
+		return json_object_get(data, "bucket_seconds") ?
+			       "there are too few blocks of time for a judgement: take longer time ranges" :
+			       "there are too few files for a judgement: take more files";
 	if (json_integer_value(json_object_get(data, "damaged")))
 		return "some profiles could not be read";
 	if (json_is_true(json_object_get(data, "bursty")))
@@ -223,8 +225,9 @@ static void say_undecided(const struct gate_rule *r,
 	else if (!f->hidden)
 		buf_str(why, "there are too few samples\n");
 	else {
-		buf_printf(why, "a change may hide in %zu function%s; ",
-			   f->hidden, f->hidden == 1 ? "" : "s");
+		if (strcmp(r->what, "total") != 0)
+			buf_printf(why, "a change may hide in %zu function%s; ",
+				   f->hidden, f->hidden == 1 ? "" : "s");
 		gate_append_name(why, f->worst);
 		if (isfinite(f->excess))
 			buf_printf(

@@ -22,7 +22,7 @@
 static void tell_nothing(const char *what)
 {
 	console_say(
-		"no %s matches the query; everprof query labels __name__ lists the stored profile types",
+		"no %s matches the query; check --from and --to, and the profile type: everprof query labels __name__ lists the stored ones",
 		what);
 }
 

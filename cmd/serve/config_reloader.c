@@ -176,7 +176,8 @@ static int reloader_reload_now(struct config_reloader *l, struct err *err)
 	log_lines(l, LOG_WARN, &c->yaml.warnings);
 	log_lines(l, LOG_ERROR, &c->yaml.errors);
 	if (!rc && !c->yaml.root)
-		rc = err_set(err, ERR_INVALID, "%s is empty", l->path);
+		rc = err_set(err, ERR_INVALID,
+			     "%s is empty or has only comments", l->path);
 	if (rc) {
 		rc = reloader_log_summary(c, rc, err);
 		config_free(c);

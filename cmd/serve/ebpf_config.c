@@ -111,9 +111,10 @@ void ebpf_config_decode(struct yaml *y, const struct yaml_node *n, void *config)
 			"the section ebpf does nothing without enabled: true");
 	if (c->sampling_frequency < 1 ||
 	    c->sampling_frequency > COLLECTOR_HZ_MAX)
-		yaml_error(y, yaml_child(n, "sampling_frequency"),
-			   "sampling_frequency: expected 1 to %d, not %" PRId64,
-			   COLLECTOR_HZ_MAX, c->sampling_frequency);
+		yaml_error(
+			y, yaml_child(n, "sampling_frequency"),
+			"sampling_frequency: expected 1 to %d samples a second, not %" PRId64,
+			COLLECTOR_HZ_MAX, c->sampling_frequency);
 	if (c->off_cpu < 0 || c->off_cpu > COLLECTOR_OFF_CPU_MAX)
 		yaml_error(y, yaml_child(n, "off_cpu"),
 			   "off_cpu: expected 0 to %d, not %" PRId64,

@@ -299,8 +299,7 @@ static bool service_start(struct ebpf_service *s)
 	s->collector = collector;
 	mutex_unlock(&s->mu);
 	service_warn_of_rights(s);
-	log_event(s->o.log, LOG_INFO,
-		  "the eBPF collector profiles all processes",
+	log_event(s->o.log, LOG_INFO, "the eBPF collector has started",
 		  LOG_FIELDS(log_text("node", node),
 			     log_int("frequency", c->sampling_frequency)));
 	return true;

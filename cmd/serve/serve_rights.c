@@ -93,7 +93,7 @@ void rights_warn(const struct log *log, const char *web_config)
 	if (!geteuid())
 		log_event(
 			log, LOG_WARN,
-			"everprof runs as root, which only the eBPF collector needs, and which it does not need if it has some capabilities (docs/ebpf.md); run everprof as a user of its own",
+			"everprof runs as root; only the eBPF collector may need that, and some capabilities suffice for it (docs/ebpf.md): run everprof as a user of its own",
 			NULL);
 	if (web_config && !stat(web_config, &st) &&
 	    st.st_mode & (S_IROTH | S_IWOTH))

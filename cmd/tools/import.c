@@ -199,7 +199,7 @@ int cmd_tsdb_import(int argc, char **argv)
 		return cmd_fail(&err);
 	if (!im.imported && !im.known && !im.refused) {
 		console_say(
-			"no profiles found: name the files <job>/<type>/<unix ms>.pb.gz, or give their labels with --labels");
+			"no profiles found: name the files <job>/<type>/<unix ms>.pb.gz, or <unix ms>.pb.gz with --labels");
 		return 1;
 	}
 	return im.refused ? 1 : 0;

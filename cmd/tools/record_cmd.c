@@ -341,8 +341,8 @@ static int recording_run(struct recording *r, const sigset_t *signals,
 		rc = err_set(
 			err, ERR_NOTFOUND,
 			"no samples were taken, because %s; nothing was written",
-			r->off_cpu ? "no thread waited" :
-				     "nothing used the CPU");
+			r->off_cpu ? "no wait that was sampled has ended" :
+				     "too little CPU time was used");
 	if (!rc)
 		rc = recording_save(r, err);
 	if (!rc)
@@ -374,9 +374,10 @@ static int recording_check(struct recording *r, bool duration_given,
 	int rc;
 
 	if (r->hz < 1 || r->hz > COLLECTOR_HZ_MAX)
-		return err_set(err, ERR_INVALID,
-			       "--frequency: expected 1 to %d, not %" PRId64,
-			       COLLECTOR_HZ_MAX, r->hz);
+		return err_set(
+			err, ERR_INVALID,
+			"--frequency: expected 1 to %d samples a second, not %" PRId64,
+			COLLECTOR_HZ_MAX, r->hz);
 	if (r->off_cpu < 0 || r->off_cpu > COLLECTOR_OFF_CPU_MAX)
 		return err_set(err, ERR_INVALID,
 			       "--off-cpu: expected 0 to %d, not %" PRId64,

@@ -37,7 +37,7 @@ static int labels_of_folder(struct labels_builder *b, struct str folder,
 	if (rc)
 		rc = err_set(
 			err, ERR_INVALID,
-			"the name of the folder is not a complete selector (query export and tsdb dump cut long names): give the labels with --labels");
+			"the name of the folder is not a complete selector (query export and tsdb dump cut long names): give all labels, with the type, with --labels");
 	for (size_t i = 0; i < s.count && !rc; i++)
 		labels_set(b, s.matchers[i].name, s.matchers[i].value);
 	selector_fini(&s);
@@ -67,7 +67,7 @@ static int make_labels(const struct sample_maker *m,
 
 	if (it->labels) {
 		labels_set_all(&b, it->labels);
-	} else if (is_selector(it->type)) {
+	} else if (!m->named && is_selector(it->type)) {
 		rc = labels_of_folder(&b, it->type, err);
 	} else if (!m->named && it->ms >= 0 && is_folder_name(it->type)) {
 		if (is_folder_name(it->job))

@@ -145,8 +145,8 @@ static int write_metadata(struct aws_account *a, const char *path,
 	if (disabled && str_is_nocase(str_of(disabled), "true"))
 		return err_set(
 			err, ERR_INVALID,
-			"there are no %s in the configuration, the environment and the AWS profile, and AWS_EC2_METADATA_DISABLED forbids to ask the metadata service",
-			a->plan.region ? "keys" : "keys or no region");
+			"no %s is configured, and AWS_EC2_METADATA_DISABLED forbids to ask the metadata service of the instance for one",
+			a->plan.region ? "access key" : "region");
 	if (!base && mode && str_is_nocase(str_of(mode), "ipv6"))
 		base = METADATA_URL6;
 	buf_str(&q->url, base ? base : METADATA_URL);
@@ -229,10 +229,14 @@ static int ask_container_agent(struct aws_account *a, struct rest_request *q,
 		buf_printf(&q->url, "%s%s", AGENT_URL, path);
 	else if (url && is_agent_url(url))
 		buf_str(&q->url, url);
+	else if (url)
+		return err_set(
+			err, ERR_INVALID,
+			"AWS_CONTAINER_CREDENTIALS_FULL_URI must be an https URL, or have the host of a local agent: 127.0.0.1, localhost, [::1], 169.254.170.2, 169.254.170.23 or [fd00:ec2::23]");
 	else
 		return err_set(
 			err, ERR_INVALID,
-			"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI is not set, and AWS_CONTAINER_CREDENTIALS_FULL_URI is not set either, or is neither an https URL nor the address of an agent on this machine");
+			"credential_source is EcsContainer, but neither AWS_CONTAINER_CREDENTIALS_RELATIVE_URI nor AWS_CONTAINER_CREDENTIALS_FULL_URI is set");
 	q->is_local = true;
 	rest_header_add(q, "Accept", str_of("application/json"));
 	if (file) {
@@ -330,8 +334,10 @@ static int check_region(const char *region, struct err *err)
 
 	if (len && !region[len] && len <= REGION_MAX)
 		return 0;
-	return err_set(err, ERR_INVALID,
-		       "\"%.64s\" is not the name of a region", region);
+	return err_set(
+		err, ERR_INVALID,
+		"\"%.64s\" is not the name of an AWS region, such as eu-west-1",
+		region);
 }
 
 static int aws_next(void *data, struct rest_request *q, struct err *err)
@@ -419,7 +425,7 @@ static int take_role_name(struct aws_account *a, const struct http_response *r,
 	if (rc)
 		return err_wrap(
 			err, rc,
-			"there are no keys in the configuration, the environment and the AWS profile, and the metadata service of the instance gives none");
+			"no access key is configured, and the metadata service of the instance gives none");
 	a->role_name = mem_strndup(str_trim(str_cut(text, '\n', &text)));
 	return 0;
 }
@@ -461,10 +467,14 @@ static int take_answer_of_step(struct aws_account *a,
 	if (a->step == AWS_ASKS_ROLE_NAME)
 		return take_role_name(a, r, err);
 	rc = rest_answer_parse(r, is_xml, &y, err);
-	if (rc)
-		return rc;
-	rc = take_document(a, y.root, err);
-	yaml_fini(&y);
+	if (!rc) {
+		rc = take_document(a, y.root, err);
+		yaml_fini(&y);
+	}
+	if (rc && a->step == AWS_ASKS_REGION)
+		return err_wrap(
+			err, rc,
+			"no region is configured, and the metadata service of the instance gives none (set region)");
 	return rc;
 }
 

@@ -114,10 +114,9 @@ static int take_named(struct aws_plan *plan, const char *source,
 	if (str_is(s, "Environment")) {
 		if (take_env_keys(plan))
 			return 0;
-		return err_set(err, ERR_INVALID,
-			       "the environment has no AWS_ACCESS_KEY_ID and "
-			       "AWS_SECRET_ACCESS_KEY, which credential_source "
-			       "names");
+		return err_set(
+			err, ERR_INVALID,
+			"credential_source is Environment, but AWS_ACCESS_KEY_ID or AWS_SECRET_ACCESS_KEY is not set");
 	}
 	if (str_is(s, "Ec2InstanceMetadata"))
 		plan->source = AWS_METADATA;
@@ -136,9 +135,9 @@ static int take_web(struct aws_plan *plan, const char *file, const char *arn,
 		    const char *session, struct err *err)
 {
 	if (!arn)
-		return err_set(err, ERR_INVALID,
-			       "a web identity needs a role: role_arn of the "
-			       "profile, or AWS_ROLE_ARN");
+		return err_set(
+			err, ERR_INVALID,
+			"a web identity needs a role: beside AWS_WEB_IDENTITY_TOKEN_FILE set AWS_ROLE_ARN, beside web_identity_token_file set role_arn");
 	plan->source = AWS_WEB_IDENTITY;
 	plan->token_file = mem_strdup(file);
 	plan->web = role_of(arn, session, NULL);
@@ -154,9 +153,9 @@ static int take_profile_keys(struct aws_plan *plan, const struct aws_profile *p,
 	const char *token = aws_profile_get(p, "aws_session_token");
 
 	if (!id || !secret)
-		return err_set(err, ERR_INVALID,
-			       "the profile has only one of aws_access_key_id "
-			       "and aws_secret_access_key");
+		return err_set(
+			err, ERR_INVALID,
+			"the profile lacks aws_access_key_id or aws_secret_access_key");
 	plan->source = AWS_KEYS;
 	aws_keys_set(&plan->keys, str_of(id), str_of(secret),
 		     str_of(token ? token : ""), INT64_MAX);
@@ -179,10 +178,10 @@ static int take_source_profile(struct aws_plan *plan, const char *name,
 	if (str_is(str_of(source), name))
 		return take_profile_keys(plan, p, err);
 	if (depth == PROFILES_MAX)
-		return err_set(err, ERR_INVALID,
-			       "more than %d profiles name each other as "
-			       "source_profile",
-			       PROFILES_MAX);
+		return err_set(
+			err, ERR_INVALID,
+			"source_profile leads from profile to profile more than %d times",
+			PROFILES_MAX);
 	return take_profile(plan, source, true, depth + 1, err);
 }
 

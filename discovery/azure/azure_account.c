@@ -161,7 +161,7 @@ static int ask_managed(const struct azure_account *a, struct str client,
 	    env_text("IDENTITY_SERVER_THUMBPRINT").len)
 		return err_set(
 			err, ERR_UNSUPPORTED,
-			"the environment names a managed identity of Service Fabric, Azure Arc, Cloud Shell or Azure ML, which is not supported");
+			"an environment variable (IDENTITY_ENDPOINT, MSI_ENDPOINT or IDENTITY_SERVER_THUMBPRINT) names a managed identity of Service Fabric, Azure Arc, Cloud Shell or Azure ML, which is not supported: use authentication_method OAuth or WorkloadIdentity");
 	if (!base.len)
 		base = str_of(METADATA_URL);
 	if (app.len) {
@@ -217,7 +217,7 @@ static int ask_environment(const struct azure_account *a,
 	    env_text("AZURE_USERNAME").len)
 		return err_set(
 			err, ERR_UNSUPPORTED,
-			"AZURE_CLIENT_CERTIFICATE_PATH and AZURE_USERNAME are not supported: use AZURE_CLIENT_SECRET, AZURE_FEDERATED_TOKEN_FILE or a managed identity");
+			"AZURE_CLIENT_CERTIFICATE_PATH and AZURE_USERNAME are not supported: unset them, and use AZURE_CLIENT_SECRET, AZURE_FEDERATED_TOKEN_FILE or a managed identity");
 	if (env_text("AZURE_FEDERATED_TOKEN_FILE").len)
 		return ask_workload(a, q, err);
 	return ask_managed(a, client, q, err);

@@ -126,12 +126,17 @@ void consul_config_check(struct yaml *y, const struct yaml_node *entry,
 	    base->http.auth != HTTP_AUTH_BASIC)
 		yaml_error(
 			y, entry,
-			"token cannot be combined with authorization or oauth2");
+			"token cannot be combined with authorization, bearer_token or oauth2");
 	/* Consul's own client, which Prometheus uses, has these defaults. */
 	c->token = or_variable(c->token, "CONSUL_HTTP_TOKEN");
 	c->namespace = or_variable(c->namespace, "CONSUL_NAMESPACE");
 	c->partition = or_variable(c->partition, "CONSUL_PARTITION");
 	take_password(y, entry, c);
+	if (!str_is_nocase(c->scheme, "http") &&
+	    !str_is_nocase(c->scheme, "https"))
+		yaml_error(y, yaml_place(entry, "scheme"),
+			   "scheme must be http or https, not \"%.*s\"",
+			   STR_ARG(c->scheme));
 	set_base_url(y, c);
 	url.kind = YAML_SCALAR;
 	url.text = c->url;

@@ -168,7 +168,7 @@ static void consul_report_crowded(struct provider *p)
 	struct err err;
 
 	err_set(&err, ERR_LIMIT,
-		"the configuration selects more than %d services of the catalog, and the others have no targets; set services, tags or a filter",
+		"the configuration selects more than %d services, which is the limit; the others have no targets: select fewer with services, tags or filter",
 		CONSUL_SERVICES_MAX);
 	provider_failed(p, s->shown, &err);
 }
@@ -286,7 +286,7 @@ static int take_catalog(struct provider *p, struct bytes text, struct err *err)
 	if (!y.root || y.root->kind != YAML_MAP)
 		rc = err_set(err, ERR_INVALID,
 			     "the catalog's answer is not an object in JSON");
-	s->is_crowded = false;
+	s->is_crowded = rc && s->is_crowded;
 	for (size_t i = 0; i < s->services.v.count; i++)
 		s->services.v.v[i]->wanted = rc;
 	for (size_t i = 0; !rc && i < doc_keys(y.root); i++) {
@@ -437,6 +437,9 @@ static void on_agent(void *ctx, struct http_response *r)
 		return;
 	s->asking = false;
 	rc = http_status_check(r, &err);
+	if (rc && r->status == 403)
+		(void)err_wrap(&err, rc,
+			       "the token needs agent:read, or set datacenter");
 	if (!rc) {
 		struct str name;
 
@@ -447,7 +450,7 @@ static void on_agent(void *ctx, struct http_response *r)
 		else
 			rc = err_set(
 				&err, ERR_INVALID,
-				"the agent's answer does not name its data center");
+				"the agent's answer does not name its data center: set datacenter");
 		yaml_fini(&y);
 	}
 	if (rc)

@@ -206,9 +206,10 @@ int group_builder_check(const struct group_builder *b, struct err *err)
 {
 	if (!b->is_over)
 		return 0;
-	return err_set(err, ERR_TOOBIG,
-		       "the labels of all targets together exceed %ld MB",
-		       TARGET_GROUPS_BYTES_MAX / MIB);
+	return err_set(
+		err, ERR_TOOBIG,
+		"the labels of all targets together take more than %ld MB (labels that targets share count once for each of them): filter the targets, or split the entry",
+		TARGET_GROUPS_BYTES_MAX / MIB);
 }
 
 int group_builder_take(struct group_builder *b, struct target_groups **out,

@@ -48,7 +48,7 @@ void provider_failed(struct provider *p, const char *what,
 	metric_add(p->failures, 1);
 	log_event(
 		p->log, LOG_WARN,
-		"service discovery failed; if it found targets earlier, they are kept",
+		"service discovery failed; targets that it found earlier are kept, unless err says that some are left out",
 		LOG_FIELDS(log_text("discovery", p->kind->name),
 			   log_text("source", what),
 			   log_int("config_line", p->line), log_err(err)));
@@ -75,7 +75,7 @@ void provider_tell(const struct provider *p, const char *what,
 {
 	log_event(
 		p->log, LOG_INFO,
-		g ? "service discovery found targets" :
+		g ? "service discovery has a new list of targets" :
 		    "service discovery source is gone; its targets are dropped",
 		LOG_FIELDS(log_text("discovery", p->kind->name),
 			   log_text("source", what),
@@ -155,7 +155,7 @@ int provider_parse(const char *name, struct bytes text, bool json,
 		struct str first = yaml_first_error(&y);
 
 		rc = err_set(err, ERR_INVALID, "%.*s%s", STR_ARG(first),
-			     y.error_count > 1 ? " (and more)" : "");
+			     y.error_count > 1 ? " (and more errors)" : "");
 		target_groups_unref(g);
 	} else {
 		*out = g;

@@ -8,6 +8,7 @@
 #include "discovery/core/text_pool.h"
 
 #define LABELS_OF_GROUP 500 /* maximum number of labels of a group */
+#define LABEL_SHOWN_MAX 64  /* a name in a message is cut off after so much */
 
 /* Maximum number of labels of all targets together; see check_volume(). */
 #define VOLUME_LABELS_MAX 5000000
@@ -99,22 +100,26 @@ static void target_group_check_label(struct yaml *y,
 				     const struct yaml_node *key,
 				     const struct label *l)
 {
-	if (!l->name.len || !str_is_utf8(l->name) || !str_is_utf8(l->value))
-		yaml_error(
-			y, key,
-			l->name.len ?
-				"labels: the name or the value of a label is not UTF-8" :
-				"labels: a label name is empty");
+	/* A JSON document has no positions, so the messages name the label. */
+	const struct str name = str_clip(l->name, LABEL_SHOWN_MAX);
+
+	if (!l->name.len)
+		yaml_error(y, key, "labels: a label name is empty");
+	else if (!str_is_utf8(l->name))
+		yaml_error(y, key, "labels: a label name is not UTF-8");
+	else if (!str_is_utf8(l->value))
+		yaml_error(y, key, "labels: the value of %.*s is not UTF-8",
+			   STR_ARG(name));
 	else if (str_is(l->name, LABEL_TENANT))
 		yaml_error(y, key, "label %s is reserved", LABEL_TENANT);
 	else if (l->value.len > LABEL_VALUE_MAX)
 		yaml_error(y, key,
-			   "labels: a label value is longer than %d bytes",
-			   LABEL_VALUE_MAX);
+			   "labels: the value of %.*s is longer than %d bytes",
+			   STR_ARG(name), LABEL_VALUE_MAX);
 	else if (l->name.len > LABEL_NAME_MAX)
 		yaml_error(y, key,
-			   "labels: a label name is longer than %d bytes",
-			   LABEL_NAME_MAX);
+			   "labels: the name %.*s… is longer than %d bytes",
+			   STR_ARG(name), LABEL_NAME_MAX);
 }
 
 /*
@@ -140,7 +145,7 @@ static void check_volume(struct yaml *y, const struct yaml_node *list,
 	if (bytes > TARGET_GROUPS_BYTES_MAX || count > VOLUME_LABELS_MAX)
 		yaml_error(
 			y, list,
-			"the target groups are too large: the labels of all their targets together exceed %ld MB or %d labels",
+			"the target groups are too large: they exceed %ld MB or %d labels in all, because a label of a group counts once for each of its targets; use fewer labels, or split the list",
 			TARGET_GROUPS_BYTES_MAX / MIB, VOLUME_LABELS_MAX);
 }
 

@@ -114,8 +114,11 @@ static int code_of(int status, struct err *err)
 		return err_set(err, ERR_TIMEOUT,
 			       "no name server of /etc/resolv.conf answers");
 	case ARES_EBADNAME:
-	case ARES_EFORMERR:
 		return err_set(err, ERR_INVALID, "the name is not valid");
+	case ARES_EFORMERR:
+		return err_set(
+			err, ERR_AGAIN,
+			"a name server refuses the query as malformed (FORMERR)");
 	default:
 		return err_set(err, ERR_AGAIN, "the name servers failed: %s",
 			       ares_strerror(status));

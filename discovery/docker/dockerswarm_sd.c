@@ -10,6 +10,11 @@
 #include "discovery/core/kinds.h"
 #include "discovery/docker/docker_api.h"
 
+enum {
+	/* Names and addresses in messages are cut off after so many bytes. */
+	SHOWN_MAX = 64,
+};
+
 #define META(name) "__meta_dockerswarm_" name
 
 /*
@@ -161,8 +166,12 @@ static int map_virtual_ip(struct rest_run *r, const struct yaml_node *service,
 	bool found = false;
 
 	if (!read_cidr(doc_text(vip, "Addr"), address))
-		return err_set(err, ERR_INVALID,
-			       "a service has an invalid virtual address");
+		return err_set(
+			err, ERR_INVALID,
+			"the service %.*s has the invalid virtual address \"%.*s\"",
+			STR_ARG(str_clip(doc_text(service, "Spec.Name"),
+					 SHOWN_MAX)),
+			STR_ARG(str_clip(doc_text(vip, "Addr"), SHOWN_MAX)));
 	for (size_t i = 0; i < doc_count(ports) && !group_is_over(&r->b); i++) {
 		const struct yaml_node *port = doc_item(ports, i);
 
@@ -249,8 +258,11 @@ static int map_task_address(struct rest_run *r, const struct yaml_node *task,
 	bool found = false;
 
 	if (!read_cidr(cidr, address))
-		return err_set(err, ERR_INVALID,
-			       "a task has an invalid address");
+		return err_set(
+			err, ERR_INVALID,
+			"the task %.*s has the invalid address \"%.*s\"",
+			STR_ARG(str_clip(doc_text(task, "ID"), SHOWN_MAX)),
+			STR_ARG(str_clip(cidr, SHOWN_MAX)));
 	for (size_t i = 0; i < doc_count(ports) && !group_is_over(&r->b); i++) {
 		if (!is_tcp(doc_item(ports, i)))
 			continue;

@@ -46,7 +46,7 @@ static void file_config_decode_files(struct yaml *y, const struct yaml_node *n,
 		if (!is_pattern(path))
 			yaml_error(
 				y, n->items[i],
-				"invalid path \"%.*s\": it must end in .json, .yml or .yaml, and may have one * in the file name",
+				"invalid path \"%.*s\": it must end in .json, .yml or .yaml, and may have * only in the file name",
 				STR_ARG(path));
 		else
 			c->files[c->file_count++] = yaml_path(y, path);

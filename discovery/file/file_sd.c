@@ -154,7 +154,8 @@ static void tell_unwatched(struct provider *p)
 {
 	struct err err;
 
-	err_sys(&err, "initialize inotify");
+	err_sys(&err,
+		"cannot start inotify (a limit is the sysctl fs.inotify.max_user_instances)");
 	log_event(
 		p->log, LOG_WARN,
 		"cannot watch target files; they are read at each refresh interval only",
@@ -330,26 +331,35 @@ static void forget_gone(struct provider *p, bool *changed)
 	}
 }
 
+/* Why on_folder() has aborted glob(), which passes no context to it. */
+static _Thread_local struct err folder_failure;
+
 /*
  * Called by glob() for a folder that glob() cannot read; `error` is the value
  * of errno. Returns 0 if the folder does not exist or is not a folder: there
  * are no files in it, and glob() goes on. Otherwise returns 1, which aborts
  * glob(), because the folder may contain matching files.
  */
-static int on_folder(const char *path UNUSED, int error)
+static int on_folder(const char *path, int error)
 {
-	return error != ENOENT && error != ENOTDIR;
+	if (error == ENOENT || error == ENOTDIR)
+		return 0;
+	errno = error;
+	err_sys(&folder_failure, "cannot read the folder %s", path);
+	return 1;
 }
 
 /*
  * Expand a pattern. A path without wildcards is returned even if no file
- * exists, so that read_source() reports a missing or unreadable file.
+ * exists, so that read_source() reports a missing or unreadable file. If the
+ * result is neither 0 nor GLOB_NOMATCH, folder_failure says why.
  */
 static int find_files(const char *pattern, glob_t *g)
 {
 	int flags = GLOB_PERIOD;
 
 	*g = (glob_t){ 0 };
+	err_set(&folder_failure, ERR_IO, "cannot expand the pattern");
 	if (!strpbrk(pattern, "*?["))
 		flags |= GLOB_NOCHECK;
 	/*
@@ -386,11 +396,7 @@ static bool visit_pattern(struct provider *p, const char *pattern,
 		file_sd_add_item(p, g.gl_pathv[i], changed);
 	globfree(&g);
 	if (rc && rc != GLOB_NOMATCH) {
-		struct err err;
-
-		err_set(&err, ERR_IO,
-			"cannot read a directory of the pattern: check its permissions");
-		provider_failed(p, pattern, &err);
+		provider_failed(p, pattern, &folder_failure);
 		return false;
 	}
 	return true;
@@ -483,11 +489,11 @@ static void files_examine(const struct discovery_config *base,
 		int rc = find_files(pattern, &g);
 
 		if (rc) {
-			char *text = mem_printf(
-				rc == GLOB_NOMATCH ?
-					"no file matches %s" :
-					"cannot read a directory of the pattern %s: check its permissions",
-				pattern);
+			char *text = rc == GLOB_NOMATCH ?
+					     mem_printf("no file matches %s",
+							pattern) :
+					     mem_printf("%s: %s", pattern,
+							folder_failure.msg);
 
 			tell(ctx, text);
 			mem_free(text);

@@ -240,8 +240,10 @@ static void plugin_on_exit(void *ctx, int fd UNUSED, unsigned ready UNUSED)
 		rc = err_set(&err, ERR_IO, "it was ended by signal %d",
 			     info.si_status);
 	else if (info.si_status)
-		rc = err_set(&err, ERR_IO, "it failed with exit code %d",
-			     info.si_status);
+		rc = err_set(
+			&err, ERR_IO,
+			"it failed with exit code %d; its messages are on everprof's standard error",
+			info.si_status);
 	if (!rc)
 		rc = exec_credential_parse(buf_bytes(&x->output),
 					   x->api_version, &c, &err);

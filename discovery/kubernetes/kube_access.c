@@ -266,12 +266,13 @@ int kube_own_namespace(char **out, struct err *err)
 	int rc = file_slurp(KUBE_ACCOUNT_DIR "/namespace", &text, err);
 
 	if (rc)
-		rc = err_wrap(err, rc,
-			      "could not determine the pod's namespace");
+		rc = err_wrap(
+			err, rc,
+			"own_namespace needs the namespace of the pod that everprof runs in");
 	else if (!text.len)
 		rc = err_set(
 			err, ERR_INVALID,
-			"could not determine the pod's namespace: " KUBE_ACCOUNT_DIR
+			"own_namespace needs the namespace of the pod that everprof runs in: " KUBE_ACCOUNT_DIR
 			"/namespace is empty");
 	else
 		*out = mem_strndup(str_trim(str_from(buf_bytes(&text))));

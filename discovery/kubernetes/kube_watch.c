@@ -162,6 +162,12 @@ static void watch_set(char **field, struct str text)
 	*field = text.len ? mem_strndup(text) : NULL;
 }
 
+/* Whether the watch has paused a short time ago. */
+static bool watch_has_paused(const struct kube_watch *w)
+{
+	return w->pause_ms && clock_mono_ns() - w->paused_ns <= PAUSE_RESET_NS;
+}
+
 /* Delay the next request of the watch, by exponential backoff with jitter. */
 static void watch_pause(struct kube_watch *w)
 {
@@ -169,7 +175,7 @@ static void watch_pause(struct kube_watch *w)
 	const struct bytes seed = { (const uint8_t *)&now, sizeof(now) };
 	int64_t more;
 
-	if (!w->pause_ms || now - w->paused_ns > PAUSE_RESET_NS)
+	if (!watch_has_paused(w))
 		w->pause_ms = PAUSE_MIN_MS;
 	more = (int64_t)(hash_bytes(seed) % (uint64_t)w->pause_ms);
 	w->due_ns = now + (w->pause_ms + more) * 1000000;
@@ -471,7 +477,11 @@ static void watch_end(struct kube_watch *w, long status, const struct err *err)
 		if (is_new)
 			watch_pause(w);
 	} else if (status == 429 || status == 500) {
-		watch_pause(w);
+		/* One such answer is no failure; several in a row are. */
+		if (watch_has_paused(w))
+			watch_fail(w, err);
+		else
+			watch_pause(w);
 	} else {
 		w->wants_list = true;
 		watch_fail(w, err);

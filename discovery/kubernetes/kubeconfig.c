@@ -226,15 +226,17 @@ static int kubeconfig_set_exec(struct kubeconfig *k,
 	struct str mode = doc_text(exec, "interactiveMode");
 
 	if (!str_is(version, EXEC_V1) && !str_is(version, EXEC_V1BETA1))
-		return err_set(err, ERR_INVALID,
-			       "exec: the apiVersion \"%.*s\" is not supported",
-			       STR_ARG(version));
+		return err_set(
+			err, ERR_INVALID,
+			"exec: the apiVersion \"%.*s\" is not supported: use client.authentication.k8s.io/v1 or client.authentication.k8s.io/v1beta1",
+			STR_ARG(version));
 	if (!command.len)
 		return err_set(err, ERR_INVALID,
 			       "exec: the command is missing");
 	if (str_is(version, EXEC_V1) && !mode.len)
-		return err_set(err, ERR_INVALID,
-			       "exec: the interactiveMode is missing");
+		return err_set(
+			err, ERR_INVALID,
+			"exec: interactiveMode is missing: set it to IfAvailable or Never");
 	if (str_is(mode, "Always"))
 		return err_set(
 			err, ERR_INVALID,
@@ -270,6 +272,7 @@ static int kubeconfig_set_login(struct kubeconfig *k,
 	} else if (token_file.len) {
 		o->auth = HTTP_AUTH_HEADER;
 		o->credentials.file = yaml_path(&k->y, token_file);
+		o->credentials_file_key = "tokenFile";
 	} else if (token.len) {
 		o->auth = HTTP_AUTH_HEADER;
 		o->credentials.text = token;

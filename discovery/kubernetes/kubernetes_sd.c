@@ -122,7 +122,7 @@ static void kube_publish(struct provider *p)
 	if (lacking) {
 		(void)err_set(
 			&err, ERR_TOOBIG,
-			"%zu objects are without the labels of the objects that they belong to, such as nodes and services, because all labels together would take more than %ld MB of memory: limit namespaces, or set selectors",
+			"%zu objects lack labels of other objects, such as their node or service, because all labels together would take more than %ld MB of memory: limit namespaces, or set selectors",
 			lacking, KUBE_BYTES_MAX / MIB);
 		provider_failed(p, kube_access_shown(s->session.access), &err);
 	}

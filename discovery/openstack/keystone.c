@@ -249,6 +249,11 @@ static int keystone_next(void *data, struct rest_request *q, struct err *err)
 	if (!l.identity_endpoint.len)
 		l = login_of_environment();
 	rc = check_login(&l, err);
+	if (rc && l.identity_endpoint.len &&
+	    !k->config->login.identity_endpoint.len)
+		return err_wrap(
+			err, rc,
+			"identity_endpoint is not set, so only the environment counts (OS_USERNAME, OS_PASSWORD …)");
 	if (!rc)
 		rc = write_token_url(l.identity_endpoint, &q->url, err);
 	if (rc)

@@ -72,6 +72,6 @@ void rest_refuse_auth(struct yaml *y, const struct yaml_node *entry,
 	if (base->http.auth != HTTP_AUTH_NONE)
 		yaml_error(
 			y, entry,
-			"%s_sd_config has credentials of its own kind: basic_auth, authorization and oauth2 cannot be used",
+			"%s_sd_config has its own kinds of credentials: basic_auth, authorization, bearer_token and oauth2 cannot be used",
 			base->kind->name);
 }

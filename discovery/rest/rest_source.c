@@ -310,10 +310,14 @@ static bool is_refusal(const struct http_response *a)
 /*
  * Return whether the failure of a request only means that there are no items.
  */
-static bool is_missing(const struct rest_run *r, const struct http_response *a)
+static bool is_missing(const struct rest_run *r, const struct http_response *a,
+		       const struct err *err)
 {
 	const struct rest_step *step = rest_step_of(r);
 
+	/* A limit of everprof is exceeded; this is never optional. */
+	if (err->code == ERR_TOOBIG)
+		return false;
 	return step->is_optional || (!a->code && a->status == step->tolerated);
 }
 
@@ -324,7 +328,7 @@ static void rest_skip(struct rest_run *r, const struct err *err)
 
 	log_event(
 		r->p->log, LOG_DEBUG,
-		"an optional request of service discovery failed; its labels are left out",
+		"an optional request of service discovery failed; labels or targets that need its answer are left out",
 		LOG_FIELDS(log_text("discovery", r->p->kind->name),
 			   log_int("config_line", r->p->line), log_err(err)));
 	send_next(r, &none);
@@ -358,7 +362,13 @@ static void rest_on_answer(void *ctx, struct http_response *a)
 	add_hash(r, hash_bytes(buf_bytes(&a->body)));
 	if (!take_page(r, a, &err))
 		return;
-	if (is_missing(r, a)) {
+	/* If a refresh has several requests, say which of them has failed. */
+	if (r->requests > 1 && err.code != ERR_TOOBIG) {
+		CLEANUP(mem_freep) char *url = endpoint_url_shown(r->url_sent);
+
+		(void)err_wrap(&err, err.code, "%s", url);
+	}
+	if (is_missing(r, a, &err)) {
 		rest_skip(r, &err);
 		return;
 	}

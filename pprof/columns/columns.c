@@ -159,7 +159,7 @@ static int columns_decode(struct codec_decoder *d,
 
 	if (!group->table)
 		return err_set(err, ERR_CORRUPT,
-			       "the table of the chunk's stripe is missing");
+			       "the chunk's table of shared data is missing");
 	if (first > group->count || n > group->count - first)
 		return err_set(err, ERR_CORRUPT,
 			       "the chunk has no profile with the number %zu",
@@ -193,7 +193,7 @@ static int columns_open_rows(struct codec_decoder *d,
 
 	if (!group->table)
 		return err_set(err, ERR_CORRUPT,
-			       "the table of the chunk's stripe is missing");
+			       "the chunk's table of shared data is missing");
 	rc = colgroup_decode(d->coder, &group->table->d, &q, &d->group, err);
 	d->rows = (struct codec_rows){ &group->table->d, &d->group };
 	*out = &d->rows;

@@ -682,7 +682,7 @@ static int encoder_verify(const struct codec_encoder *e, struct bytes stored,
 	if (rc == ERR_TOOBIG || (!rc && !dict_equal(&again, &e->table.d)))
 		rc = err_set(
 			err, ERR_CORRUPT,
-			"the new table of a stripe does not decode to what was encoded");
+			"the new table of shared data does not decode to what was encoded");
 	dict_fini(&again);
 	return rc;
 }
@@ -746,7 +746,7 @@ static int transcode_adopt(struct codec_encoder *e,
 
 	if (!group->table)
 		return err_set(err, ERR_CORRUPT,
-			       "the table of the chunk's stripe is missing");
+			       "the chunk's table of shared data is missing");
 	rc = colgroup_decode(e->coder, &group->table->d, &q, &e->group, err);
 	if (rc == ERR_TOOBIG)
 		rc = err_set(

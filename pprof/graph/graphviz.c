@@ -78,7 +78,7 @@ static int graphviz_start(struct child *c, struct err *err)
 		return err_sys(err, "cannot start the Graphviz program dot");
 	return err_set(
 		err, ERR_UNSUPPORTED,
-		"report svg requires the Graphviz program \"dot\", which is not installed: install graphviz, or use report=dot");
+		"report svg requires the Graphviz program \"dot\", which was not found in PATH: install graphviz, or use the report dot");
 }
 
 /*
@@ -197,7 +197,7 @@ static int graphviz_draw(struct bytes dot, struct buf *out, struct err *err)
 	if (!rc && status)
 		rc = err_set(
 			err, ERR_INVALID,
-			"the Graphviz program dot failed to draw the graph: set a smaller nodecount, or use report=dot");
+			"the Graphviz program dot failed to draw the graph: set a smaller nodecount, or use the report dot");
 	return rc;
 }
 

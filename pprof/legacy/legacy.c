@@ -150,6 +150,8 @@ int legacy_parse(struct legacy *l, struct bytes raw, struct pprof **out,
 		*out = &l->p;
 		return 0;
 	}
-	return err_set(err, rc, "not a profile: %s",
+	return err_set(err, rc,
+		       l->over ? "cannot decode the profile: %s" :
+				 "not a profile: %s",
 		       l->why ? l->why : "malformed data in a legacy format");
 }

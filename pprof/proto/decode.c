@@ -414,5 +414,7 @@ int decoder_run(struct decoder *d, struct bytes raw, struct pprof **out,
 			return rc;
 	}
 	return err_set(err, d->over ? ERR_LIMIT : ERR_INVALID,
-		       "not a profile: %s", d->reader.why);
+		       d->over ? "cannot decode the profile: %s" :
+				 "not a profile: %s",
+		       d->reader.why);
 }

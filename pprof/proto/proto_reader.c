@@ -235,7 +235,7 @@ static bool proto_read_time(struct proto_reader *r, const struct wire_field *f)
 		return false;
 	if (r->header.time_ns) {
 		r->concatenated = true;
-		return proto_reader_refuse(r, "concatenated profiles");
+		return proto_reader_refuse(r, "several concatenated profiles");
 	}
 	r->header.time_ns = (int64_t)v;
 	return true;

@@ -78,7 +78,7 @@ static int unpack_too_big(const struct unpacker *u, struct err *err)
 {
 	return err_set(
 		err, ERR_TOOBIG,
-		"the profile is larger than %zu bytes (--scrape.max-profile-size)",
+		"the profile, decompressed, is larger than %zu bytes (--scrape.max-profile-size)",
 		u->max_raw);
 }
 

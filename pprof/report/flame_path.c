@@ -22,7 +22,7 @@ static int match_pivots(struct flame_path *x, const struct regex *pivot,
 	}
 	if (!rc && !any)
 		rc = err_set(err, ERR_NOTFOUND,
-			     "no function matches the pivot \"%.*s\"",
+			     "no frame matches the pivot \"%.*s\"",
 			     STR_ARG(x->r->o->pivot));
 	return rc;
 }

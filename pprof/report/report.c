@@ -192,8 +192,8 @@ static int report_check_steps(const struct report *r, struct err *err)
 		if (steps > STEPS_MAX)
 			rc = err_set(
 				err, ERR_LIMIT,
-				"the profile's stacks have more than %" PRIu64
-				" frames",
+				"the stacks of the profile have more than %" PRIu64
+				" frames in total: filter them, for example with focus",
 				STEPS_MAX);
 	}
 	return rc;

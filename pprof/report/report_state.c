@@ -11,10 +11,11 @@
  */
 int report_size(const struct buf *out, struct err *err)
 {
-	return out->over ? err_set(err, ERR_TOOBIG,
-				   "the report is larger than %zu bytes",
-				   out->max) :
-			   0;
+	return out->over ?
+		       err_set(err, ERR_TOOBIG,
+			       "the report is larger than %zu bytes (--query.memory)",
+			       out->max) :
+		       0;
 }
 
 int64_t report_weight(const struct report *r, size_t sample)

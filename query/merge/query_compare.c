@@ -248,7 +248,7 @@ static int plan_buckets(struct query_compare *c, struct compare_extent *x,
 	if (range / c->width_ms >= COMPARE_BUCKETS_MAX)
 		return err_set(
 			err, ERR_INVALID,
-			"the time range has more than %d blocks: use longer blocks (block), or a shorter time range",
+			"the time range has more than %d blocks: use longer blocks (parameter block), or a shorter time range",
 			COMPARE_BUCKETS_MAX);
 	for (int s = 0; s < ESTIMATE_SIDES; s++) {
 		int64_t last;
@@ -465,8 +465,9 @@ static int collect_side(struct query_compare *c, const struct query_spec *s,
 static int name_side(int side, int rc, struct err *err)
 {
 	return rc ? err_wrap(err, rc, "side %s",
-			     side == ESTIMATE_BASE ? "a (the base, query_a)" :
-						     "b (query_b)") :
+			     side == ESTIMATE_BASE ?
+				     "a (the base)" :
+				     "b (compared with the base)") :
 		    0;
 }
 

@@ -92,7 +92,7 @@ static int add_all(struct query_merge *g, struct querier *q,
 	time_format(s->from, from);
 	time_format(s->to, to);
 	snprintf(when, sizeof(when), "from %s to %s", from, to);
-	return query_explain_absence(q, g->work, &s->selector, when, err);
+	return query_explain_absence(q, g->work, s, when, err);
 }
 
 /*
@@ -186,7 +186,7 @@ int query_merge_run(struct query_merge *g, const struct query_spec *s,
 			err, g->damaged ? ERR_CORRUPT : ERR_NOTFOUND, "%s",
 			g->damaged ?
 				g->damage.msg :
-				"counters, such as alloc_space, need at least two profiles of a series in the time range: use a longer range, or aggregate=sum");
+				"increases (of counters, such as alloc_space, or of all values with aggregate=delta) need at least two profiles of a series in the time range: use a longer range, or aggregate=sum");
 	return rc;
 }
 
@@ -258,7 +258,7 @@ size_t query_merge_warnings(const struct query_merge *g, struct arena *arena,
 	if (g->damaged && n < max)
 		out[n++] = arena_printf(
 			arena,
-			"%zu profiles could not be read and are left out; the first error: %s",
+			"%zu profiles, chunks or blocks could not be read and are left out; the first error: %s",
 			g->damaged, g->damage.msg);
 	return n;
 }

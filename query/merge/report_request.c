@@ -99,7 +99,7 @@ int report_request_parse(struct report_request *q, const struct params *p,
 	    !(q->type && q->type->kind == REPORT_FLAMEGRAPH && !q->text))
 		return err_set(
 			err, ERR_INVALID,
-			"parameter \"errors\" is only for report=flamegraph; report=compare has the error bars of functions");
+			"parameter \"errors\" is only for report=flamegraph without format=text; report=compare has the error bars of functions");
 	rc = parse_options(q, p, err);
 	if (!rc)
 		rc = parse_diff(q, p, err);

@@ -123,9 +123,10 @@ static bool is_unmatched(struct querier *q, struct query_work *w,
 }
 
 int query_explain_absence(struct querier *q, struct query_work *w,
-			  const struct selector *s, const char *when,
+			  const struct query_spec *spec, const char *when,
 			  struct err *err)
 {
+	const struct selector *s = &spec->selector;
 	struct buf why = { 0 };
 	bool known = false;
 	int rc;
@@ -133,8 +134,9 @@ int query_explain_absence(struct querier *q, struct query_work *w,
 	for (size_t i = 0; i < s->count && !known; i++)
 		known = is_unmatched(q, w, &s->matchers[i], &why);
 	rc = err_set(err, ERR_NOTFOUND,
-		     "no profile matches this selector %s%s%s", when,
-		     known ? ": " : "", known ? buf_cstr(&why) : "");
+		     "no profile matches this selector%s %s%s%s",
+		     spec->totals.set ? " and total_min or total_max" : "",
+		     when, known ? ": " : "", known ? buf_cstr(&why) : "");
 	buf_fini(&why);
 	return rc;
 }

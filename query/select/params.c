@@ -130,8 +130,10 @@ int params_times(const struct params *p, const struct time_param *first,
 	if (!rc)
 		rc = params_time(p, last, to, err);
 	if (!rc && *from > *to)
-		rc = err_set(err, ERR_INVALID,
-			     "the end of the time range is before its start");
+		rc = err_set(
+			err, ERR_INVALID,
+			"the end of the time range (\"%s\") is before its start (\"%s\")",
+			last->ms_name, first->ms_name);
 	return rc;
 }
 

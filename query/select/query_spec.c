@@ -169,7 +169,7 @@ int query_spec_parse_range(struct query_spec *s, const struct params *p,
 	     !str_is(text, "merge")))
 		return err_set(
 			err, ERR_INVALID,
-			"parameters \"from\" and \"to\" are required; \"time\" and other modes than merge are for single profiles");
+			"this request takes \"from\" and \"to\", but no \"time\", and no \"mode\" other than merge");
 	rc = parse_merged(s, p, &n, err);
 	return rc ? rc : total_filter_parse(&s->totals, p, "", err);
 }
@@ -285,5 +285,5 @@ int query_nearest(const struct query_spec *s, struct query_work *w,
 	time_format(s->time, time);
 	snprintf(when, sizeof(when), "%s %s",
 		 s->match == MATCH_EXACT ? "at" : "within 5 minutes of", time);
-	return query_explain_absence(q, w, &s->selector, when, err);
+	return query_explain_absence(q, w, s, when, err);
 }

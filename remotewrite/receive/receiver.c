@@ -247,7 +247,7 @@ static int append_sample(struct writing *w, struct labels *labels,
 	if (clock_mono_ns() > w->deadline_ns)
 		return err_set(
 			err, ERR_TIMEOUT,
-			"the profiles of the request could not be stored in time (--query.timeout)");
+			"the profiles of the request could not be stored in time (--query.timeout of the receiver)");
 	rc = unpacker_run(t->unpacker, sample->value, t->unpacked, err);
 	if (rc)
 		return rc;
@@ -330,7 +330,7 @@ static int receiver_decode(struct receiver *r, const struct write_input *in,
 					(int64_t)(in->body.len + len)))
 		rc = err_set(
 			err, ERR_LIMIT,
-			"no memory for the request: the part of --ingest.memory that remote write, or this sender, may use is in use; retry later");
+			"no memory for the request: the part of the receiver's --ingest.memory that remote write, or this sender, may use is in use; retry later");
 	if (!rc)
 		rc = write_body_decode(c, t->zstd, in->body, len, &t->message,
 				       err);

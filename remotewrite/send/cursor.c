@@ -171,27 +171,49 @@ static int cursor_keep_unread(struct fs *fs, const char *path, struct err *err)
 	return fs_rename(fs, path, kept, err);
 }
 
+/*
+ * Read the state of the open file `f`, whose opening has returned `rc`. Returns
+ * 0 if the state was read, or if a new file must be created; see *origin.
+ */
+static int cursor_find_state(struct fs *fs, const char *path, int rc,
+			     struct file *f, struct cursor_state *state,
+			     uint64_t *serial, enum cursor_origin *origin,
+			     struct err *err)
+{
+	*origin = CURSOR_READ;
+	if (rc == ERR_NOTFOUND) {
+		*origin = cursor_was_kept(fs, path) ? CURSOR_UNREADABLE :
+						      CURSOR_NEW;
+		return 0;
+	}
+	if (!rc)
+		rc = cursor_load(f, state, serial, err);
+	else
+		return rc;
+	if (rc == ERR_IO && cursor_keep_unread(fs, path, err))
+		return rc;
+	if (rc == ERR_CORRUPT || rc == ERR_IO) {
+		*origin = rc == ERR_IO ? CURSOR_UNREADABLE : CURSOR_DAMAGED;
+		return 0;
+	}
+	return rc;
+}
+
 int cursor_open(struct fs *fs, const char *path, struct cursor_state *state,
-		bool *damaged, struct cursor **out, struct err *err)
+		enum cursor_origin *origin, struct cursor **out,
+		struct err *err)
 {
 	struct file *f = NULL;
 	uint64_t serial = 1;
 	int rc = file_open(fs, path, FILE_WRITE, &f, err);
 
-	*damaged = rc == ERR_NOTFOUND && cursor_was_kept(fs, path);
-	if (rc == ERR_NOTFOUND && !*damaged) {
-		rc = cursor_create(fs, path, state, &f, err);
-	} else if (!rc) {
-		rc = cursor_load(f, state, &serial, err);
-		*damaged = rc == ERR_CORRUPT || rc == ERR_IO;
-	}
-	if (*damaged && rc == ERR_IO && cursor_keep_unread(fs, path, err))
-		*damaged = false;
-	if (*damaged) {
+	rc = cursor_find_state(fs, path, rc, f, state, &serial, origin, err);
+	if (!rc && *origin != CURSOR_READ) {
 		file_close(f);
 		f = NULL;
-		*state = (struct cursor_state){ 0 };
 		serial = 1;
+		if (*origin != CURSOR_NEW)
+			*state = (struct cursor_state){ 0 };
 		rc = cursor_create(fs, path, state, &f, err);
 	}
 	if (rc) {

@@ -47,22 +47,33 @@ struct cursor_state {
 	int64_t doubt_ms;
 };
 
+/* Where the state of a cursor comes from when it is opened. */
+enum cursor_origin {
+	CURSOR_READ, /* the file */
+	CURSOR_NEW,  /* there is no file, and the caller gave the state */
+	/*
+	 * An earlier state was lost, so nothing counts as acknowledged:
+	 * CURSOR_DAMAGED: no slot of the file is intact.
+	 * CURSOR_UNREADABLE: the disk cannot read the file, which is renamed to
+	 * `path`.unread; or there is only `path`.unread, because an earlier run
+	 * renamed the file, and ended before it created a new one.
+	 */
+	CURSOR_DAMAGED,
+	CURSOR_UNREADABLE,
+};
+
 /*
  * Open the cursor file `path`, and set *state to the state in the file. If
- * there is no file, create one with the given *state. Set *damaged to whether
- * an earlier state was lost. That is so if no slot of the file is intact. It is
- * also so if the disk cannot read the file; the file is then renamed to
- * `path`.unread. And it is so if there is no file, but `path`.unread exists,
- * because an earlier run renamed the file and ended before it created a new
- * one. If a state was lost, set *state to zeros (nothing counts as
- * acknowledged), and create a new file with this state. `fs` may be NULL.
- * ERR_UNSUPPORTED: a newer version wrote the file. ERR_CORRUPT: `path` is not a
- * regular file. ERR_IO, ERR_NOSPACE: the file cannot be opened, renamed or
- * created.
+ * there is no file, create one with the given *state. If an earlier state was
+ * lost, create a file with a state of zeros. `fs` may be NULL. *origin says
+ * which of this was done. ERR_UNSUPPORTED: a newer version wrote the file.
+ * ERR_CORRUPT: `path` is not a regular file. ERR_IO, ERR_NOSPACE: the file
+ * cannot be opened, renamed or created.
  */
 NODISCARD int cursor_open(struct fs *fs, const char *path,
-			  struct cursor_state *state, bool *damaged,
-			  struct cursor **out, struct err *err);
+			  struct cursor_state *state,
+			  enum cursor_origin *origin, struct cursor **out,
+			  struct err *err);
 
 /*
  * Remove the file `path`, and `path`.unread if it exists. ERR_NOTFOUND: there

@@ -15,28 +15,16 @@ static char *cursor_path(const struct queue *q)
  * Create the directory of the cursor files if it is missing, then open or
  * create the cursor file of the queue; see cursor_open().
  */
-static int open_file(struct queue *q, struct cursor_state *state, bool *damaged,
-		     struct cursor **out, struct err *err)
+static int open_file(struct queue *q, struct cursor_state *state,
+		     enum cursor_origin *origin, struct cursor **out,
+		     struct err *err)
 {
 	CLEANUP(mem_freep) char *path = cursor_path(q);
 	int rc = fs_ensure_dir(q->o.fs, q->o.dir, err);
 
 	if (!rc)
-		rc = cursor_open(q->o.fs, path, state, damaged, out, err);
+		rc = cursor_open(q->o.fs, path, state, origin, out, err);
 	return rc ? err_wrap(err, rc, "%s", path) : 0;
-}
-
-/*
- * Whether the queue has no cursor file and does not begin with the oldest
- * sample of the log (queue_options.from_begin).
- */
-static bool is_new_receiver(const struct queue *q)
-{
-	CLEANUP(mem_freep) char *path = cursor_path(q);
-	uint64_t size;
-
-	return !q->o.from_begin &&
-	       fs_size(q->o.fs, path, &size, NULL) == ERR_NOTFOUND;
 }
 
 /* Log that the receiver is new: the queue had no cursor file. */
@@ -44,9 +32,11 @@ static void report_new_receiver(const struct queue *q)
 {
 	log_event(
 		q->o.events, LOG_INFO,
-		"a receiver of remote write is new: it gets the profiles that are stored from now on; if it is new only because its file remote/* .cursor was removed, profiles that were not sent until then are never sent",
+		"a receiver of remote write has no file remote/*.cursor, so it counts as new and gets only profiles that are stored from now on; if the file was removed, profiles that were not sent before are never sent",
 		LOG_FIELDS(log_text("remote_name", q->config.name.ptr)));
-} /* Log the warning `what` about the cursor, with the error `err`. */
+}
+
+/* Log the warning `what` about the cursor, with the error `err`. */
 static void report_cursor(const struct queue *q, const char *what,
 			  const struct err *err)
 {
@@ -98,21 +88,21 @@ static void report_shorter_log(const struct queue *q,
 	time_format(s->sample_ms, at);
 	log_event(
 		q->o.events, LOG_ERROR,
-		"files of the WAL were removed: the WAL ends before the place up to which the receiver has acknowledged it; profiles that were not sent may be lost, and everprof cannot tell how many",
+		"files of the WAL were removed: the WAL ends before the position up to which the receiver has acknowledged profiles; profiles that were not sent may be lost, and everprof cannot tell how many; all profiles of the WAL are sent again",
 		LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
-			   log_text("after", at)));
+			   log_text("last_acknowledged",
+				    s->sample_ms ? at : "unknown")));
 }
 
 int queue_open_cursor(struct queue *q, struct err *err)
 {
 	struct sample_log *log = q->o.log;
 	struct cursor_state state = new_state(q);
-	bool damaged = false;
-	bool is_new = is_new_receiver(q);
+	enum cursor_origin origin = CURSOR_READ;
 	CLEANUP(mem_freep) char *path = cursor_path(q);
-	int rc = open_file(q, &state, &damaged, &q->cursor, err);
+	int rc = open_file(q, &state, &origin, &q->cursor, err);
 
-	if (!rc && is_new)
+	if (!rc && origin == CURSOR_NEW && !q->o.from_begin)
 		report_new_receiver(q);
 	if (rc == ERR_UNSUPPORTED)
 		return rc;
@@ -127,10 +117,12 @@ int queue_open_cursor(struct queue *q, struct err *err)
 			"cannot open the cursor of remote write; all profiles of the WAL are sent again",
 			err);
 	}
-	if (damaged)
+	if (origin == CURSOR_DAMAGED || origin == CURSOR_UNREADABLE)
 		log_event(
 			q->o.events, LOG_WARN,
-			"the cursor of remote write is damaged; all profiles of the WAL are sent again",
+			origin == CURSOR_DAMAGED ?
+				"the cursor of remote write is damaged; all profiles of the WAL are sent again" :
+				"the disk cannot read the cursor of remote write, which is kept as *.unread; all profiles of the WAL are sent again",
 			LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
 				   log_text("file", path)));
 	/*
@@ -185,7 +177,7 @@ static void make_cursor(struct queue *q)
 	struct cursor_state state;
 	struct cursor *c = NULL;
 	struct err unwanted;
-	bool damaged;
+	enum cursor_origin unused;
 
 	mutex_lock(&q->mu);
 	state = queue_cursor_state(q);
@@ -195,7 +187,7 @@ static void make_cursor(struct queue *q)
 	 * has begun without that state. The next cursor_write() replaces that
 	 * state.
 	 */
-	if (open_file(q, &state, &damaged, &c, &unwanted))
+	if (open_file(q, &state, &unused, &c, &unwanted))
 		return;
 	mutex_lock(&q->mu);
 	q->cursor = c;

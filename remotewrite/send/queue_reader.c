@@ -127,10 +127,11 @@ static void report_unusable(struct reader *r, const struct err *err)
 
 	time_format(r->sample.ms, at);
 	metric_add(r->q->metrics.dropped_damaged, 1);
-	log_event(r->q->o.events, LOG_ERROR,
-		  "remote write cannot send a profile of the WAL",
-		  LOG_FIELDS(log_text("remote_name", r->q->config.name.ptr),
-			     log_text("time", at), log_err(err)));
+	log_event(
+		r->q->o.events, LOG_ERROR,
+		"remote write skips a profile, because external_labels and write_relabel_configs make no valid labels for it",
+		LOG_FIELDS(log_text("remote_name", r->q->config.name.ptr),
+			   log_text("time", at), log_err(err)));
 	reader_pass(r);
 }
 
@@ -210,7 +211,7 @@ static void report_skipped(struct reader *r, const struct skipped *s)
 	metric_add(r->q->metrics.dropped_backlog, (int64_t)s->samples);
 	log_event(
 		r->q->o.events, LOG_ERROR,
-		"remote write exceeds max_backlog; the oldest profiles are dropped",
+		"the profiles that wait for remote write exceed max_backlog (size or age); the oldest are dropped",
 		LOG_FIELDS(log_text("remote_name", r->q->config.name.ptr),
 			   log_int("profiles", (int64_t)s->samples),
 			   log_text("from", from), log_text("to", to)));

@@ -12,7 +12,7 @@
 /* Reasons in the warnings about keys of Prometheus that are ignored. */
 #define NOT_FOR_PROFILES "it does not apply to profiles"
 #define ALWAYS_RETRIED   "status 429 is always retried"
-#define SHARDS_FIXED     "the number of shards does not change: set shards"
+#define SHARDS_FIXED     "the number of shards is fixed; set it with the key shards"
 
 #define DAY_MS (24LL * 3600 * 1000)
 
@@ -31,7 +31,7 @@ static const char *const own_headers[] = {
 	"Content-Type", "Content-Encoding", "Content-Length",
 	"Host",         "User-Agent",       "Transfer-Encoding",
 	"Connection",   "Retry-Attempt",    "Authorization",
-	"Expect",       "Content-Digest",
+	"Expect",       "Content-Digest",   "X-Everprof-Remote-Write-Version",
 };
 
 /* Whether the header `name` is one of own_headers. */
@@ -70,9 +70,10 @@ static void remote_write_decode_headers(struct yaml *y,
 
 		yaml_secret(y, n->items[i + 1], &value);
 		if (is_own_header(name))
-			yaml_error(y, n->items[i],
-				   "the header %.*s is set by everprof itself",
-				   STR_ARG(name));
+			yaml_error(
+				y, n->items[i],
+				"headers cannot set %.*s: everprof sets this header itself (Authorization by basic_auth, authorization or oauth2)",
+				STR_ARG(name));
 		else if (!name.len || !is_header_text(name) ||
 			 !is_header_text(value) ||
 			 memchr(name.ptr, ':', name.len))
@@ -238,7 +239,7 @@ static void remote_write_check(struct yaml *y, const struct yaml_node *n,
 		if (str_eq(all->v[k].name, c->name))
 			yaml_error(
 				y, n,
-				"two receivers have the name \"%.*s\": set name",
+				"two receivers have the name \"%.*s\": give each a name of its own (the default is made from the url)",
 				STR_ARG(c->name));
 	}
 }

@@ -214,7 +214,7 @@ static void report_given_up(struct shard *s, const struct batch *b)
 	batch_times(b, from, to);
 	log_event(
 		s->q->o.events, LOG_ERROR,
-		"remote write exceeds max_backlog; the oldest profiles are dropped",
+		"the profiles that wait for remote write exceed max_backlog (size or age); the oldest are dropped",
 		LOG_FIELDS(log_text("remote_name", s->q->config.name.ptr),
 			   log_int("profiles", (int64_t)b->count),
 			   log_text("from", from), log_text("to", to)));

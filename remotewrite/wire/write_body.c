@@ -9,19 +9,22 @@
 
 /*
  * Whether the header `content_type` names the message WriteRequest: its type is
- * application/x-protobuf, or the header is empty. If its first parameter is
- * `proto`, the header is refused, because newer senders of Prometheus name
- * another message by this parameter.
+ * application/x-protobuf, or the header is empty. With a parameter `proto`, the
+ * header is refused, because newer senders of Prometheus name another message
+ * by this parameter.
  */
 static bool is_protobuf(const char *content_type)
 {
-	struct str parameter;
+	struct str parameters;
 	struct str type =
-		str_trim(str_cut(str_of(content_type), ';', &parameter));
+		str_trim(str_cut(str_of(content_type), ';', &parameters));
 
-	parameter = str_trim(parameter);
-	if (parameter.len >= 6 && !strncasecmp(parameter.ptr, "proto=", 6))
-		return false;
+	while (parameters.len) {
+		struct str p = str_trim(str_cut(parameters, ';', &parameters));
+
+		if (p.len >= 6 && !strncasecmp(p.ptr, "proto=", 6))
+			return false;
+	}
 	return !type.len || str_is_nocase(type, "application/x-protobuf");
 }
 
@@ -66,7 +69,7 @@ int write_body_size(enum write_compression c, struct bytes body, size_t max,
 	if (*size > max)
 		return err_set(
 			err, ERR_TOOBIG,
-			"the request has %zu bytes, decompressed; at most %zu are allowed: raise --scrape.max-profile-size of the receiver, or lower max_bytes_per_send of the sender",
+			"the request has %zu bytes, decompressed; at most %zu are allowed (--scrape.max-profile-size of the receiver, and 2 MB more): raise this flag, or send fewer profiles in a request",
 			*size, max);
 	return 0;
 }
@@ -108,7 +111,7 @@ int write_body_check_digest(const char *content_digest, struct bytes body,
 		    !str_is(one, buf_cstr(&expected)))
 			rc = err_set(
 				err, ERR_AGAIN,
-				"the SHA-256 of the request body is not that of the header Content-Digest: the body was changed on the way; send the request again");
+				"the SHA-256 of the compressed request body is not that of the header Content-Digest: the body was changed on the way; send the request again");
 	}
 	buf_fini(&expected);
 	return rc;

@@ -202,8 +202,9 @@ void fetch_start(struct scraper *s, struct target *t, int64_t due_ms,
 		 "X-Prometheus-Scrape-Timeout-Seconds: %g",
 		 (double)r.timeout_ms / 1000);
 	r.max_body = own && own < limit ? own : limit;
-	if (t->spec.is_index)
-		r.max_body_name = "the limit of a profile list";
+	if (t->spec.is_index && r.max_body < limit)
+		r.max_body_name =
+			"the fixed limit of a profile list, such as /debug/pprof/";
 	else
 		r.max_body_name = r.max_body < limit ?
 					  "body_size_limit" :

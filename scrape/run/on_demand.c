@@ -118,8 +118,8 @@ static int find_target(struct scraper *s, const struct scrape_now_options *w,
 		rc = err_set(
 			err, x.count ? ERR_INVALID : ERR_NOTFOUND,
 			x.count ?
-				"%zu targets match; exactly one must match the selector (/api/v1/targets lists all targets)" :
-				"%zu targets match the selector; /api/v1/targets lists all targets",
+				"%zu targets match the selector, but it must match exactly one (each profile type of an address is a target); /api/v1/targets lists all targets" :
+				"%zu targets match the selector (profile lists, and targets that a limit refuses, do not count); /api/v1/targets lists all targets",
 			x.count);
 	if (rc)
 		target_unref(x.found);

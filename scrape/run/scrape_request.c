@@ -125,7 +125,7 @@ int scrape_request_wait(struct scrape_request *a,
 	if (!a->has_ended)
 		rc = err_set(
 			err, ERR_TIMEOUT,
-			"timed out waiting for the target's profile; the scrape goes on, and stores the profile if it arrives");
+			"the target's profile did not arrive in time (--query.timeout); the scrape goes on, and stores the profile if it arrives");
 	else if (a->err.code)
 		rc = err_set(err,
 			     /*
@@ -135,7 +135,7 @@ int scrape_request_wait(struct scrape_request *a,
 			      */
 			     a->err.code == ERR_INVALID ? ERR_AGAIN :
 							  a->err.code,
-			     "cannot scrape the target: %s", a->err.msg);
+			     "the scrape failed: %s", a->err.msg);
 	*ms = a->ms;
 	mutex_unlock(&a->mu);
 	return rc;

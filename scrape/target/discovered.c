@@ -232,7 +232,7 @@ static int check_address(struct str address, struct str scheme, struct err *err)
 	if (!target_address_is_ok(address))
 		return err_set(
 			err, ERR_INVALID,
-			"\"%.*s\" is not a target address: expected host:port without scheme or path, port 1 to 65535",
+			"\"%.*s\" is not a target address: expected host:port, host or [IPv6 address]:port, without scheme or path, port 1 to 65535",
 			STR_ARG(address));
 	if (!str_is(scheme, "http") && !str_is(scheme, "https"))
 		return err_set(err, ERR_INVALID,

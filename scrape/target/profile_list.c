@@ -66,7 +66,7 @@ static int profile_list_add(struct profile_list *t, struct str path,
 	if (t->count == TYPE_INDEX_MAX)
 		return err_set(
 			err, ERR_INVALID,
-			"the profile list names more than %d profile types",
+			"the page names more than %d profile types: name the types to scrape in pprof_config, instead of auto",
 			TYPE_INDEX_MAX);
 	t->v[t->count++] =
 		(struct indexed_type){ name, arena_str(&t->arena, path) };

@@ -72,7 +72,7 @@ static void check_targets(struct yaml *y, const struct yaml_node *groups)
 				 !target_address_is_ok(t->text))
 				yaml_error(
 					y, t,
-					"\"%.*s\" is not a target address: expected host:port without scheme or path, port 1 to 65535",
+					"\"%.*s\" is not a target address: expected host:port, host or [IPv6 address]:port, without scheme or path, port 1 to 65535",
 					STR_ARG(t->text));
 			else if (t->kind == YAML_SCALAR && !has_port(t->text))
 				yaml_warn(
@@ -273,7 +273,8 @@ static const struct yaml_field job_fields[] = {
 	HTTP_OPTION_FIELDS(struct scrape_config, http),
 	{ "relabel_configs", relabel_decode,
 	  offsetof(struct scrape_config, relabel), NULL },
-	SCRAPE_IGNORED("metrics_path"),
+	{ "metrics_path", NULL, 0,
+	  "the paths of profiles are set in profiling_config" },
 	SCRAPE_IGNORED("metric_relabel_configs"),
 	SCRAPE_IGNORED("honor_labels"),
 	SCRAPE_IGNORED("honor_timestamps"),

@@ -233,7 +233,7 @@ static const struct target *target_set_keep(struct set_builder *m,
 		target_spec_fini(spec);
 		target_set_drop(
 			m, e,
-			"duplicate target: another target has the same labels");
+			"duplicate target: after relabelling, another target of the job has the same labels");
 		return NULL;
 	}
 	table_add(&m->seen, hash, (uint32_t)s->count);
@@ -382,7 +382,7 @@ static const char *target_set_count_excess(const struct set_builder *m)
 	if (m->bytes > BYTES_MAX)
 		return arena_printf(
 			&m->set->arena,
-			"the job's targets take more than %ld MB of memory",
+			"the job's targets take more than %ld MB of memory (each profile type of an address is a target): drop targets with relabel_configs, or split the job",
 			BYTES_MAX / MIB);
 	return arena_printf(
 		&m->set->arena,

@@ -244,7 +244,7 @@ int symbolizer_find(struct symbolizer *s, const struct symbol_query *q,
 	if (!symbolizer_begin(s, q->deadline_ns))
 		return err_set(
 			err, ERR_TIMEOUT,
-			"another query is reading files, and waiting for it took too long");
+			"another query is reading files, and waiting for it took too long; repeat the query");
 	rc = symbolizer_run(s, q, &id, arena, out, err);
 	symbolizer_end(s);
 	return rc;

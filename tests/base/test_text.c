@@ -194,9 +194,9 @@ Test(text, yaml_reports_every_error_with_line_and_column)
 		str_of(buf_cstr(&y.errors)),
 		"f.yml:6:1: mapping key \"count\" already defined at line 2\n"
 		"f.yml:1:7: the value must be a scalar, not a list\n"
-		"f.yml:2:8: expected a whole number, not \"3\"\n"
-		"f.yml:3:5: expected true or false, not \"yess\"\n"
-		"f.yml:4:7: invalid duration \"3 parsecs\": use numbers with units, such as 15s, 1m30s, 1h or 90d\n"
+		"f.yml:2:8: expected a whole number (without quotes), not \"3\"\n"
+		"f.yml:3:5: expected true or false (without quotes), not \"yess\"\n"
+		"f.yml:4:7: invalid duration \"3 parsecs\": use whole numbers with units, the largest unit first, such as 15s, 1m30s, 1h or 90d\n"
 		"f.yml:5:1: field nmae not found in thing\n"));
 	cr_expect(y.error_count == 6);
 	cr_expect(check_str(

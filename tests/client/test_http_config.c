@@ -295,7 +295,8 @@ Test(http_config, a_value_of_a_header_is_one_line)
 		http_loaded_init(&l[1], &file);
 		for (size_t n = 0; n < 2; n++) {
 			struct err err = { 0 };
-			int rc = http_loaded_line(&l[n], "option", &err);
+			int rc = http_loaded_line(&l[n], "option",
+						  "option_file", &err);
 
 			cr_expect(rc == (k->line ? 0 : ERR_INVALID),
 				  "case %zu, %zu: %s", i, n, err.msg);

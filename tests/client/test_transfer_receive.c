@@ -376,7 +376,9 @@ Test(transfer_receive, a_response_is_judged_by_its_status)
 		  ERR_INVALID,
 		  { "404", "Not Found", "no such thing" } },
 		{ { .status = 599, .location = "" }, ERR_INVALID, { "599" } },
-		{ { .status = 0, .location = "" }, ERR_INVALID, { " 0 " } },
+		{ { .status = 0, .location = "" },
+		  ERR_INVALID,
+		  { "status 0" } },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -117,7 +117,7 @@ Test(check, a_configuration_is_judged_by_its_exit_code)
 		  "{max_shards: 2}}]\n",
 		  0, ": 0 jobs, no errors\n",
 		  "c.yml:1:51: warning: max_shards is ignored: the number of "
-		  "shards does not change: set shards" },
+		  "shards is fixed; set it with the key shards" },
 		{ "global: 5\nscrape_confgs: []\n", 1, "",
 		  "c.yml:1:9: global must be a map" },
 		{ "global: 5\nscrape_confgs: []\n", 1, "",
@@ -129,7 +129,7 @@ Test(check, a_configuration_is_judged_by_its_exit_code)
 		  "  - {server: 'x:8500', bearer_token_file: none}\n",
 		  0, ": 1 jobs, no errors\n",
 		  "c.yml:4:43: warning: consul_sd_configs in line 4: "
-		  "authorization.credentials_file: " },
+		  "bearer_token_file: " },
 		{ "scrape_configs:\n- job_name: a\n  kubernetes_sd_configs:\n"
 		  "  - {role: pod, kubeconfig_file: none.yaml}\n",
 		  0, ": 1 jobs, no errors\n",
@@ -263,7 +263,7 @@ Test(check, sections_that_would_have_no_effect_are_refused)
 		{ "remote_write: [{url: 'http://x', compression: gzip}]",
 		  "compression must be zstd or snappy, not \"gzip\"" },
 		{ "remote_write: [{url: 'http://x', headers: {Host: a}}]",
-		  "the header Host is set by everprof itself" },
+		  "headers cannot set Host: everprof sets this header itself" },
 		{ "remote_write: [{url: 'http://x', queue_config: "
 		  "{shards: 201}}]",
 		  "shards must be between 1 and 200" },
@@ -291,7 +291,7 @@ Test(check, sections_that_would_have_no_effect_are_refused)
 		{ "ebpf: {relabel_configs: [{regex: exe, action: labelkeep}]}",
 		  "cannot change the label job" },
 		{ "ebpf: {sampling_frequency: 0}",
-		  "e.yml:1:28: sampling_frequency: expected 1 to 999, not 0" },
+		  "e.yml:1:28: sampling_frequency: expected 1 to 999 samples a second, not 0" },
 		{ "ebpf: {interval: 10ms}",
 		  "e.yml:1:18: interval: expected 1s to 10m" },
 		{ "ebpf: {enable: false}", "field enable not found in ebpf" },

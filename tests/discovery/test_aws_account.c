@@ -157,7 +157,7 @@ Test(aws_account, a_container_asks_its_agent_and_no_other_host)
 	fake_account_close(&a);
 	open_account(&a, &c);
 	setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://evil/x", 1);
-	cr_expect(strstr(fake_account_ask(&a), "is neither an https URL"));
+	cr_expect(strstr(fake_account_ask(&a), "must be an https URL"));
 	setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://localhost/x", 1);
 	cr_expect(fake_account_asks(&a, "GET http://localhost/x\n…"));
 	fake_account_close(&a);
@@ -271,6 +271,7 @@ Test(aws_account, a_region_is_a_part_of_a_host_and_nothing_else)
 	struct fake_account a;
 
 	open_account(&a, &c);
-	cr_expect(strstr(fake_account_ask(&a), "is not the name of a region"));
+	cr_expect(strstr(fake_account_ask(&a),
+			 "is not the name of an AWS region"));
 	fake_account_close(&a);
 }

@@ -583,7 +583,7 @@ def errors_of_sockets_and_proxies_name_them(d):
     for text in (
         f'cannot connect to the socket {d}/none.sock: No such file or directory',
         f'cannot connect to the socket {d}/file: Connection refused',
-        'this is the proxy from proxy_url or from the environment',
+        'this is the proxy from proxy_url',
     ):
         wait_until(text, 30, lambda text=text: text in e.text())
     e.finish()

@@ -228,7 +228,7 @@ def scope_limit_survives_a_partially_written_file(d):
     rewrite(f'{d}/web.yml', f'basic_auth_users: {{v: "{hashed("two")}"}}\n')
     wait_until('loaded', 10, lambda: 'web configuration loaded' in e.text())
     rewrite(f'{d}/web.yml', user)
-    wait_until('refused', 10, lambda: 'removes a user from basic_auth_scopes' in e.text())
+    wait_until('refused', 10, lambda: 'basic_auth_scopes of the new file lacks the user' in e.text())
     rewrite(f'{d}/web.yml', user + limit)
     wait_until('loaded', 10, lambda: e.text().count('web configuration loaded') == 2)
     e.finish()
@@ -244,23 +244,23 @@ def reload_cannot_weaken_access_control(d):
     for i, (before, after, why) in enumerate(
         (
             (users, '', 'removes all users and tokens'),
-            (users + 'basic_auth_scopes: {u: [read]}\n', users, 'removes a user from basic_auth_scopes'),
-            (users + 'tls_server_config:\n' + tls, users, 'weakens TLS'),
+            (users + 'basic_auth_scopes: {u: [read]}\n', users, 'basic_auth_scopes of the new file lacks the user'),
+            (users + 'tls_server_config:\n' + tls, users, 'the new file removes TLS'),
             (
                 'tls_server_config:\n' + tls + '  client_auth_type: RequireAnyClientCert\n',
                 'tls_server_config:\n' + tls + trust + '  client_auth_type: VerifyClientCertIfGiven\n',
-                'weakens TLS',
+                'does not require client certificates any more',
             ),
             (
                 'tls_server_config:\n' + tls + trust + '  client_auth_type: VerifyClientCertIfGiven\n',
                 'tls_server_config:\n' + tls + '  client_auth_type: RequireAnyClientCert\n',
-                'weakens TLS',
+                'does not verify client certificates any more',
             ),
             (
                 'tls_server_config:\n' + tls + trust + '  client_auth_type: RequireAndVerifyClientCert\n'
                 '  client_allowed_sans: [a]\n',
                 'tls_server_config:\n' + tls + trust + '  client_auth_type: RequireAndVerifyClientCert\n',
-                'weakens TLS',
+                'removes client_allowed_sans',
             ),
         )
     ):
@@ -559,7 +559,7 @@ def invalid_web_config_prevents_the_start(d):
         ('http_server_config: {headers: {X-Frame-Options: maybe}}', 'invalid value of the HTTP header'),
         ('tls_server_config: {cert_file: nowhere.pem, key_file: k}', 'nowhere.pem: No such'),
         ('tls_server_config: {min_version: TLS10}', 'must be TLS12 or TLS13'),
-        ('tls_server_config: {cert: x}', 'key_file is missing'),
+        ('tls_server_config: {cert: x}', 'key_file (or key) is missing'),
         ('tls_server_config: {cert: x, key: y}', 'invalid certificate or key: '),
         ('tls_server_config: {client_auth_type: Maybe}', 'unknown client_auth_type'),
         ('basic_auth_user: {}', 'field basic_auth_user not found'),

@@ -295,7 +295,7 @@ def refused_networks_are_never_connected_to(d):
         else send(r, packed(profile('open'))),
         '127.0.0.9',
     )
-    refused = 'the address of the host is in a refused network (--scrape.refused-networks)'
+    refused = 'the address to connect to is in a refused network (--scrape.refused-networks)'
     e = Everprof(
         d,
         config(

@@ -336,7 +336,7 @@ def ec2_takes_keys_from_the_agent_of_a_container(d):
         AWS_CONTAINER_CREDENTIALS_FULL_URI=cloud.url + '/v2/credentials',
     )
     expect_error(
-        d, text, 'is neither an https URL', AWS_CONTAINER_CREDENTIALS_FULL_URI='http://example.com/v2/credentials'
+        d, text, 'must be an https URL', AWS_CONTAINER_CREDENTIALS_FULL_URI='http://example.com/v2/credentials'
     )
     cloud.stop()
 
@@ -353,17 +353,17 @@ def ec2_errors_say_what_to_do(d):
         '403: AccessDenied',
         **role,
     )
-    expect_error(d, text, 'there are no keys in the configuration')
-    expect_error(d, entry('ec2', endpoint=cloud.url, **KEYS), 'there are no keys or no region')
+    expect_error(d, text, 'no access key is configured')
+    expect_error(d, entry('ec2', endpoint=cloud.url, **KEYS), 'no region is configured')
     expect_error(d, entry('ec2', region='eu-west-1', profile='none'), 'AWS profile none: there is no such')
     expect_error(d, text, 'a web identity needs a role', AWS_WEB_IDENTITY_TOKEN_FILE='/none')
     os.makedirs(f'{d}/.aws')
     for settings, what in (
         ('role_arn = x', 'role_arn needs source_profile'),
-        ('aws_access_key_id = x', 'only one of aws_access_key_id'),
+        ('aws_access_key_id = x', 'the profile lacks aws_access_key_id or'),
         (
             'source_profile = a\nrole_arn = x\n[profile a]\nsource_profile = default\n' 'role_arn = y',
-            'profiles name each other',
+            'source_profile leads from profile to profile',
         ),
         ('sso_session = x', 'sso_session is not supported'),
         ('credential_source = Moon\nrole_arn = x', 'not Environment, Ec2InstanceMetadata or EcsContainer'),
@@ -931,7 +931,7 @@ def ec2_refuses_what_is_no_region_and_no_time(d):
 
     cloud = Cloud(d, answer)
     variables = {'AWS_EC2_METADATA_DISABLED': None, 'AWS_EC2_METADATA_SERVICE_ENDPOINT': cloud.url}
-    expect_error(d, entry('ec2', endpoint=cloud.url, **KEYS), 'is not the name of a region', **variables)
+    expect_error(d, entry('ec2', endpoint=cloud.url, **KEYS), 'is not the name of an AWS region', **variables)
     expect_error(d, entry('ec2', endpoint=cloud.url, region='eu-west-1'), 'have expired already', **variables)
     cloud.stop()
 
@@ -1042,7 +1042,7 @@ def mistakes_in_the_configuration_are_named(d):
     for kind, keys, what in (
         ('ec2', {'filters': [{'name': 'x'}]}, 'a filter requires values'),
         ('ec2', {'filters': [{'values': ['x']}]}, 'a filter requires name'),
-        ('ec2', {'basic_auth': {'username': 'x'}}, 'has credentials of its own kind'),
+        ('ec2', {'basic_auth': {'username': 'x'}}, 'has its own kinds of credentials'),
         ('ec2', {'endpoint': 'x'}, 'the URL must begin'),
         ('gce', {'zone': 'x'}, 'gce_sd_config requires project'),
         ('gce', {'project': 'x'}, 'gce_sd_config requires zone'),

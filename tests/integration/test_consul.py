@@ -231,7 +231,7 @@ def mistakes_in_the_configuration_are_named(d):
     cases = {
         '{server: ""}': 'consul_sd_config requires server',
         '{scheme: ftp}': 'http://',
-        '{token: a, bearer_token: b}': 'token cannot be combined with authorization or oauth2',
+        '{token: a, bearer_token: b}': 'token cannot be combined with authorization, bearer_token or oauth2',
         '{username: a, basic_auth: {username: b}}': 'username and password cannot be combined',
         '{services: a}': 'must be a list',
         '{node_meta: [a]}': 'node_meta',

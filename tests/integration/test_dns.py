@@ -133,7 +133,7 @@ def targets_stay_while_name_servers_are_away(d):
     dns.stop()
     wait_until('failures', 60, lambda: e.metric('everprof_discovery_failures_total', '{discovery="dns"}') > 1)
     assert targets() == 4
-    assert 'if it found targets earlier, they are kept' in e.text() and 'source=two' in e.text(), e.text()[-2000:]
+    assert 'targets that it found earlier are kept' in e.text() and 'source=two' in e.text(), e.text()[-2000:]
     # A second server answers; the first one is still away.
     own_network.replace_file('/etc/resolv.conf', 'nameserver 127.0.0.1\nnameserver 127.0.0.2\nsearch corp.example\n')
     dns = Dnsmasq(d, LATER, '127.0.0.2')

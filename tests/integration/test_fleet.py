@@ -113,7 +113,7 @@ def scrape_on_demand(d):
     assert [s['timestamps'] for s in e.range(one)] == [[ms]], 'it is stored'
     assert now(one, report='top').json()['data']['total'] == 1, 'any report'
     for query, status, why in (
-        ('heap{job="a"}', 400, '2 targets match; exactly one'),
+        ('heap{job="a"}', 400, '2 targets match the selector, but it must match exactly one'),
         ('heap{job="b"}', 404, '0 targets match'),
         ('x{', 400, 'parse'),
         ('', 400, 'query'),
@@ -143,7 +143,7 @@ def scrape_on_demand(d):
     assert sorted(results) == [200, 200, 200, 200, 429, 429], results
     answer = now(cpu, seconds=7)
     assert answer.status == 503 and answer.json()['error'].endswith(
-        'cannot scrape the target: server returned HTTP status 503 Service Unavailable: busy, come later'
+        'the scrape failed: server returned HTTP status 503 Service Unavailable: busy, come later'
     )
     assert {t['health'] for t in e.targets()} == {'up', 'unknown'}, 'that was for who asked alone'
     # Equal profiles of one millisecond are one.

@@ -681,7 +681,7 @@ def outside_of_a_pod_an_api_server_is_needed(d):
     wait_until('a message', 30, lambda: 'set api_server or kubeconfig_file' in e.text())
     e.finish()
     e = start(d, pods={'role': 'pod', 'namespaces': {'own_namespace': True}})
-    wait_until('a message', 30, lambda: 'could not determine the pod\'s namespace' in e.text())
+    wait_until('a message', 30, lambda: 'own_namespace needs the namespace of the pod' in e.text())
 
 
 @suite.test
@@ -735,7 +735,7 @@ def names_of_containers_are_asked_for_this_node_alone(d):
     with open(f'{d}/c.yaml', 'w') as f:
         f.write(text)
     done = run('check', 'config', f'{d}/c.yaml')
-    assert done.returncode and 'the environment has no variable NODE_NAME' in done.stderr, done
+    assert done.returncode and 'the environment variable NODE_NAME is not set' in done.stderr, done
     os.environ.update(NODE_NAME='alder', PHASE='Running')
     try:
         e = Everprof(d, text, ('--log.level=debug',)).ready()

@@ -201,7 +201,7 @@ def damage_is_reported_and_repaired(d):
     e.finish()
     assert [n for n in os.listdir(data) if n.endswith('.damaged')]
     r = run('tsdb', 'verify', data)
-    assert r.returncode == 1 and 'everprof has renamed this' in r.stdout, r
+    assert r.returncode == 1 and 'everprof has renamed it' in r.stdout, r
 
 
 @suite.test

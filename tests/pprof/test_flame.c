@@ -129,7 +129,7 @@ Test(flame, a_pivot_that_matches_nothing_is_an_error)
 		int rc;
 		const char *message;
 	} cases[] = {
-		{ "pivot=z", ERR_NOTFOUND, "no function matches the pivot" },
+		{ "pivot=z", ERR_NOTFOUND, "no frame matches the pivot" },
 		{ "pivot=(", ERR_INVALID, "pivot:" },
 	};
 

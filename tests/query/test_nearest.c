@@ -86,6 +86,15 @@ static void parse_spec(struct query_spec *spec, enum match match, int64_t ms)
 	cr_assert(!query_spec_parse(spec, &p, "", &err), "%s", err.msg);
 }
 
+/* Explain why a selector matches nothing. */
+static int explained(struct look *l, const struct selector *s, const char *when,
+		     struct err *err)
+{
+	const struct query_spec spec = { .selector = *s };
+
+	return query_explain_absence(l->q, &l->work, &spec, when, err);
+}
+
 Test(nearest, a_profile_is_found_by_distance_direction_and_label_order)
 {
 	static const struct near_case cases[] = {
@@ -282,11 +291,11 @@ Test(nearest, a_request_for_a_range_takes_no_single_profile)
 		{ { { { "from", 4 }, { "1", 1 } },
 		    { { "to", 2 }, { "9", 1 } },
 		    { { "mode", 4 }, { "single", 6 } } },
-		  "\"from\" and \"to\" are required" },
+		  "this request takes \"from\" and \"to\"" },
 		{ { { { "from", 4 }, { "1", 1 } },
 		    { { "to", 2 }, { "9", 1 } },
 		    { { "time", 4 }, { "5", 1 } } },
-		  "\"from\" and \"to\" are required" },
+		  "this request takes \"from\" and \"to\"" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -344,8 +353,8 @@ Test(nearest, what_a_selector_does_not_find_is_explained)
 
 		look_open(&l, s, cases[i].selector);
 		cr_expect(!querier_count(l.q), "%s", cases[i].selector);
-		cr_expect(query_explain_absence(l.q, &l.work, &l.selector,
-						"WHEN", &err) == ERR_NOTFOUND);
+		cr_expect(explained(&l, &l.selector, "WHEN", &err) ==
+			  ERR_NOTFOUND);
 		cr_expect(strstr(err.msg, "WHEN"), "%s", err.msg);
 		cr_expect(strstr(err.msg, cases[i].says), "%s: %s",
 			  cases[i].selector, err.msg);
@@ -373,8 +382,8 @@ Test(nearest, types_are_listed_in_order_and_not_without_end)
 				  &(struct made)ROW(store_at(1), "f=1"));
 		}
 		look_open(&l, s, "heap");
-		cr_expect(query_explain_absence(l.q, &l.work, &l.selector,
-						"now", &err) == ERR_NOTFOUND);
+		cr_expect(explained(&l, &l.selector, "now", &err) ==
+			  ERR_NOTFOUND);
 		cr_expect(counts[i] == 0 || strstr(err.msg, "type_"), "%s",
 			  err.msg);
 		cr_expect(counts[i] || !strstr(err.msg, "type_"), "%s",
@@ -398,8 +407,7 @@ Test(nearest, after_the_deadline_no_matcher_is_blamed)
 
 	look_open(&l, s, "cpu{job=\"x\"}");
 	l.work.deadline_ns = 1;
-	cr_expect(query_explain_absence(l.q, &l.work, &l.selector, "now",
-					&err) == ERR_NOTFOUND);
+	cr_expect(explained(&l, &l.selector, "now", &err) == ERR_NOTFOUND);
 	cr_expect(!strstr(err.msg, "job"), "%s", err.msg);
 	look_close(&l);
 	store_close(s);
@@ -414,8 +422,7 @@ Test(nearest, an_explanation_keeps_the_selection)
 
 	look_open(&l, s, "cpu{job=~\"a|b\"}");
 	cr_assert(!selector_parse(str_of("cpu{job=\"x\"}"), &other, NULL));
-	cr_expect(query_explain_absence(l.q, &l.work, &other, "now", &err) ==
-		  ERR_NOTFOUND);
+	cr_expect(explained(&l, &other, "now", &err) == ERR_NOTFOUND);
 	cr_assert(querier_count(l.q) == 2);
 	cr_expect(
 		str_is(labels_get(querier_labels(l.q, 1), str_of("job")), "b"));

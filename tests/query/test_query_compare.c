@@ -273,9 +273,9 @@ Test(query_compare, what_makes_no_sense_is_refused)
 		const char *message;
 	} cases[] = {
 		{ "cpu{pod=\"z\"}", "cpu", COMPARE_SHARE, 0, ERR_NOTFOUND,
-		  "side a (the base, query_a)" },
+		  "side a (the base)" },
 		{ "cpu", "cpu{pod=\"z\"}", COMPARE_SHARE, 0, ERR_NOTFOUND,
-		  "side b (query_b)" },
+		  "side b (compared with the base)" },
 		{ "heap", "heap", COMPARE_RATE, 0, ERR_INVALID, "by=level" },
 		{ "cpu", "cpu", COMPARE_LEVEL, 0, ERR_INVALID, "by=rate" },
 		{ "cpu", "cpu", COMPARE_SHARE, 1, ERR_INVALID,

@@ -28,7 +28,7 @@ struct scene {
 	char path[160];
 	struct cursor *c;
 	struct cursor_state state;
-	bool damaged;
+	enum cursor_origin origin;
 };
 
 static struct scene scene_of(void)
@@ -47,9 +47,9 @@ static void open_at(struct scene *s, uint64_t begin)
 	cursor_close(s->c);
 	s->c = NULL;
 	s->state = (struct cursor_state){ .acked = begin };
-	cr_assert(!cursor_open(NULL, s->path, &s->state, &s->damaged, &s->c,
-			       &err),
-		  "%s", err.msg);
+	cr_assert(
+		!cursor_open(NULL, s->path, &s->state, &s->origin, &s->c, &err),
+		"%s", err.msg);
 }
 
 static void write_acked(struct scene *s, uint64_t acked)
@@ -135,13 +135,13 @@ Test(cursor, a_file_without_an_intact_slot_states_nothing)
 		overwrite(&s, 0, "garbage", 7);
 		cr_assert(!truncate(s.path, (off_t)lengths[i]));
 		open_at(&s, 9);
-		cr_assert(s.damaged, "%zu", lengths[i]);
+		cr_assert(s.origin == CURSOR_DAMAGED, "%zu", lengths[i]);
 		cr_expect(s.state.acked == 0, "%zu", lengths[i]);
 		write_acked(&s, 10);
 		write_acked(&s, 11);
 		open_at(&s, 0);
 		cr_assert(s.state.acked == 11);
-		cr_expect(!s.damaged);
+		cr_expect(s.origin == CURSOR_READ);
 		scene_end(&s);
 	}
 }
@@ -158,33 +158,33 @@ Test(cursor, a_file_that_cannot_be_read_is_kept)
 	cursor_close(s.c);
 	s.c = NULL;
 	hook_arm(&disk, FS_READ, "q.cursor", EIO, 1);
-	cr_assert(!cursor_open(&disk.fs, s.path, &s.state, &s.damaged, &s.c,
+	cr_assert(!cursor_open(&disk.fs, s.path, &s.state, &s.origin, &s.c,
 			       NULL));
-	cr_assert(s.damaged);
+	cr_assert(s.origin == CURSOR_UNREADABLE);
 	cr_expect(s.state.acked == 0);
 	/* everprof ended before it made a new file: nothing is acknowledged. */
 	cursor_close(s.c);
 	s.c = NULL;
 	cr_assert(!unlink(s.path));
 	open_at(&s, 9);
-	cr_assert(s.damaged);
+	cr_assert(s.origin == CURSOR_UNREADABLE);
 	cr_expect(s.state.acked == 0);
 	cursor_close(s.c);
 	s.c = NULL;
 	cr_assert(!rename(kept, s.path));
 	open_at(&s, 9);
 	cr_assert(s.state.acked == 2);
-	cr_expect(!s.damaged);
+	cr_expect(s.origin == CURSOR_READ);
 	/* If it cannot be kept, it is not replaced. */
 	cursor_close(s.c);
 	s.c = NULL;
 	hook_arm(&disk, FS_READ, "q.cursor", EIO, 1);
 	cr_assert(!mkdir(kept, 0700));
-	cr_expect(cursor_open(&disk.fs, s.path, &s.state, &s.damaged, &s.c,
-			      NULL));
+	cr_expect(
+		cursor_open(&disk.fs, s.path, &s.state, &s.origin, &s.c, NULL));
 	open_at(&s, 9);
 	cr_assert(s.state.acked == 2);
-	cr_expect(!s.damaged);
+	cr_expect(s.origin == CURSOR_READ);
 	scene_end(&s);
 }
 

@@ -182,7 +182,7 @@ static int machine_open(struct machine *m, struct metrics *metrics,
 	CLEANUP(mem_freep) char *path = mem_printf("%s/q.cursor", dir);
 	struct sample_log *log;
 	struct cursor_state state = { 0 };
-	bool damaged = false;
+	enum cursor_origin origin = CURSOR_READ;
 	int rc = script_open(m->s, metrics, err);
 
 	if (rc)
@@ -193,11 +193,12 @@ static int machine_open(struct machine *m, struct metrics *metrics,
 	if (!rc)
 		rc = fs_sync_dir(m->s->o.fs, m->s->o.path, err);
 	if (!rc || rc == ERR_EXISTS)
-		rc = cursor_open(m->s->o.fs, path, &state, &damaged, &m->cursor,
+		rc = cursor_open(m->s->o.fs, path, &state, &origin, &m->cursor,
 				 err);
 	if (rc)
 		return rc;
-	if (damaged || state.acked < m->durable)
+	if (origin == CURSOR_DAMAGED || origin == CURSOR_UNREADABLE ||
+	    state.acked < m->durable)
 		complain(m, "the cursor has lost a durable position", -1, -1);
 	m->position = state.acked;
 	log->keep(log, m->position);

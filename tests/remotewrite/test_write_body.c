@@ -23,6 +23,9 @@ Test(write_body, headers_decide_the_compression)
 		{ "application/x-protobuf", "gzip", ERR_MEDIA, 0 },
 		{ "application/x-protobuf", "snappy, zstd", ERR_MEDIA, 0 },
 		{ "application/json", "zstd", ERR_MEDIA, 0 },
+		{ "application/x-protobuf; charset=utf-8; "
+		  "proto=io.prometheus.write.v2.Request",
+		  "snappy", ERR_MEDIA, 0 },
 		{ "application/x-protobuf;proto=prometheus.WriteRequest",
 		  "snappy", ERR_MEDIA, 0 },
 	};

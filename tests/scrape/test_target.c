@@ -299,10 +299,10 @@ Test(target, invalid_target_is_dropped_alone_with_a_reason)
 	cr_expect(find(s, "heap", "a:1") != NULL);
 	cr_expect(check_str(
 		str_of(dropped(s, "a:1")),
-		"duplicate target: another target has the same labels"));
+		"duplicate target: after relabelling, another target of the job has the same labels"));
 	cr_expect(check_str(
 		str_of(dropped(s, "b/c")),
-		"\"b/c\" is not a target address: expected host:port without scheme or path, port 1 to 65535"));
+		"\"b/c\" is not a target address: expected host:port, host or [IPv6 address]:port, without scheme or path, port 1 to 65535"));
 	cr_expect(check_str(str_of(dropped(s, "")),
 			    "the label __address__ is empty"));
 	cr_expect(check_str(str_of(dropped(s, "d:1")),

@@ -408,7 +408,7 @@ static void chunk_lost(void *ctx, const struct chunk *g, const struct err *err)
 	metric_add(b->env->corruptions, 1);
 	log_event(
 		b->env->log, LOG_ERROR,
-		"cannot read the metadata of a chunk; its profiles (at most 32) are left out of the answer",
+		"cannot read the metadata of a chunk; its profiles (at most 32) are left out",
 		LOG_FIELDS(log_text("block", b->path), log_text("first", first),
 			   log_err(err)));
 }

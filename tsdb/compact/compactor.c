@@ -134,7 +134,7 @@ static int compactor_may_go_on(const struct compaction *c, struct err *err)
 	if (c->cancel && atomic_load_explicit(c->cancel, memory_order_relaxed))
 		return err_set(
 			err, ERR_CLOSED,
-			"the new block was not written, because everprof is shutting down or another job waits");
+			"the new block was not written, because everprof is shutting down");
 	return limits_spend(&c->limits, 0, err);
 }
 

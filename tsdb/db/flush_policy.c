@@ -164,7 +164,7 @@ void db_no_space(struct tsdb *db)
 	if (!atomic_exchange(&db->full, true))
 		log_event(
 			db->o.log, LOG_ERROR,
-			"disk is full; profiles are refused until space is free",
+			"no space: the disk is full, or a quota or a limit on the size of files is reached; profiles are refused until there is space",
 			LOG_FIELDS(log_text("path", db->path)));
 	ballast_release(&db->ballast);
 	db_wake(db, &db->flush);

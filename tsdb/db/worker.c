@@ -74,9 +74,10 @@ void db_log_failure(struct tsdb *db, struct worker *w, const char *what,
 		return;
 	snprintf(w->logged, sizeof(w->logged), "%s", err->msg);
 	w->logged_ns = now;
-	log_event(db->o.log, LOG_ERROR,
-		  "storage job failed and will be retried",
-		  LOG_FIELDS(log_text("job", what), log_err(err)));
+	log_event(
+		db->o.log, LOG_ERROR,
+		"storage job failed; everprof tries again (a compaction of the same blocks only after the next start)",
+		LOG_FIELDS(log_text("job", what), log_err(err)));
 }
 
 /*

@@ -438,7 +438,7 @@ static int flush_leave_out(struct flusher *f, uint32_t series,
 	if (why->code == ERR_IO && wal_mark_unread(f->wal, p->lsn, err))
 		return err_wrap(
 			err, ERR_AGAIN,
-			"cannot give a WAL segment that the disk cannot read its second name *.unread");
+			"cannot keep a WAL segment, which the disk cannot read, under a second name (*.unread)");
 	report_damage(f, series, p, why);
 	return 0;
 }

@@ -386,7 +386,7 @@ static void head_damaged(void *ctx, const struct chunk *g,
 	metric_add(r->env->corruptions, 1);
 	log_event(
 		r->env->log, LOG_ERROR,
-		"cannot read the metadata of a chunk; its profiles (at most 32) are left out of the answer",
+		"cannot read the metadata of a chunk; its profiles (at most 32) are left out",
 		LOG_FIELDS(log_text("file", file_path(r->groups)),
 			   log_int("offset", (int64_t)g->at), log_err(err)));
 }

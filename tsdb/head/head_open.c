@@ -49,7 +49,7 @@ static void head_report_damage(void *ctx, uint64_t offset, uint64_t len,
 	log_event(
 		env->log, LOG_WARN,
 		torn ? "the log of a head block has a torn end, an incomplete last record (normal after a crash, or while a server writes)" :
-		       "the log of a head block has a damaged record; the profiles of this record are lost unless the WAL still has them",
+		       "the log of a head block has a damaged record; profiles that need it are lost unless the WAL still has them",
 		LOG_FIELDS(log_text("file", file_path(l->r->groups)),
 			   log_int("offset", (int64_t)offset),
 			   log_int("bytes", (int64_t)len)));

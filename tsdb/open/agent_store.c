@@ -139,7 +139,7 @@ static void *agent_store_run(void *arg)
 		if (wal_sync(s->wal, wal_end(s->wal), &err))
 			log_event(
 				s->o.log, LOG_ERROR,
-				"cannot sync the WAL; until that succeeds, a crash of the machine may lose the newest profiles",
+				"cannot sync the WAL; until its newest profiles are sent, a crash of the machine may lose them",
 				LOG_FIELDS(log_err(&err)));
 		agent_store_readmit_all(s);
 		mutex_lock(&s->sync_mu);

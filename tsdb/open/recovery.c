@@ -296,7 +296,7 @@ static bool load_state(struct tsdb *db)
 	metric_add(db->env.corruptions, 1);
 	log_event(
 		db->o.log, LOG_ERROR,
-		"cannot read the state file; deleted profiles may be restored from the WAL",
+		"cannot read the state file; profiles that were removed may come back from the WAL",
 		LOG_FIELDS(log_err(&err)));
 	return rc == ERR_IO;
 }

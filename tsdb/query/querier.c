@@ -41,10 +41,11 @@ static void querier_tell_damage(struct querier *q)
 	if (!sum)
 		return;
 	metric_add(q->db->metrics.damaged, (int64_t)sum);
-	log_event(q->db->o.log, LOG_ERROR,
-		  "a query left out profiles or chunks that could not be read",
-		  LOG_FIELDS(log_int("profiles_or_chunks", (int64_t)sum),
-			     log_err(q->lost ? &q->lost_why : &q->failed_why)));
+	log_event(
+		q->db->o.log, LOG_ERROR,
+		"a query left out profiles, chunks or blocks that could not be read",
+		LOG_FIELDS(log_int("profiles_or_chunks", (int64_t)sum),
+			   log_err(q->lost ? &q->lost_why : &q->failed_why)));
 }
 
 /* Note that heads or blocks are missing in the view. */

@@ -46,6 +46,14 @@ static void PRINTF(3, 4)
 	v->found(v->ctx, path, what);
 }
 
+/* Say why something has the name of what everprof has set aside. */
+static const char *verify_aside_text(const char *name)
+{
+	return strstr(name, ASIDE_UNREAD) ?
+		       "the disk could not read this, or a part of it, so everprof has kept it under another name" :
+		       "this was damaged, so everprof has renamed it";
+}
+
 /* Compare the checksum of a block's file with the checksum in meta.json. */
 static void verify_file(struct verify *v, const struct block *b,
 			const struct meta_file *f)
@@ -489,9 +497,8 @@ static int verify_blocks(struct verify *v, const char *dir,
 		if (ulid_parse(str_of(l.names[i]), &u))
 			verify_block(v, &env, path);
 		else if (trash_is_aside_name(l.names[i]))
-			verify_report(
-				v, path,
-				"everprof has renamed this, because it was damaged or the disk could not read it");
+			verify_report(v, path, "%s",
+				      verify_aside_text(l.names[i]));
 	}
 	name_list_fini(&l);
 	tables_free(env.tables);
@@ -522,9 +529,8 @@ static void verify_heads(struct verify *v, const char *dir,
 		char *at = mem_printf("%s/%s", path, l.names[i]);
 
 		if (trash_is_aside_name(l.names[i]))
-			verify_report(
-				v, at,
-				"everprof has renamed this, because it was damaged or the disk could not read it");
+			verify_report(v, at, "%s",
+				      verify_aside_text(l.names[i]));
 		else if (!strstr(l.names[i], HEAD_DELETE_SUFFIX))
 			verify_head(v, &env, l.names[i], live);
 	}
@@ -568,9 +574,8 @@ static void verify_wal(struct verify *v, const char *dir, bool live)
 		char *at = mem_printf("%s/%s", path, l.names[i]);
 
 		if (trash_is_aside_name(l.names[i]))
-			verify_report(
-				v, at,
-				"everprof has kept this under another name, because it was damaged or the disk could not read all of it");
+			verify_report(v, at, "%s",
+				      verify_aside_text(l.names[i]));
 		if (!is_segment(l.names[i]))
 			continue;
 		v->segments++;

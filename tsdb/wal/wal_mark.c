@@ -68,7 +68,7 @@ static void wal_mark_report(const struct wal *w, uint64_t number)
 {
 	log_event(
 		w->o.log, LOG_ERROR,
-		"the disk cannot read parts of a WAL segment; its file is kept as *" ASIDE_UNREAD
+		"parts of a WAL segment could not be read or stored; its file is kept as *" ASIDE_UNREAD
 		", and read again later",
 		LOG_FIELDS(log_text("dir", w->dir),
 			   log_int("segment", (int64_t)number)));

@@ -188,7 +188,7 @@ void wal_unread_report(const struct log *log, const char *path, int rc,
 	if (!rc)
 		log_event(
 			log, LOG_INFO,
-			"the disk can read again what it could not read earlier; the profiles in it are stored and visible again",
+			"the disk can read again what it could not read earlier; the intact profiles in it are available again",
 			LOG_FIELDS(log_text("path", path)));
 	else
 		log_event(

@@ -59,7 +59,8 @@ static void changes_end(struct json *j, const struct changes *c,
 			c->left_out);
 	if (c->builds.series < c->builds.candidates)
 		warnings[n++] = arena_printf(
-			arena, "build IDs were read for only %zu of %zu series",
+			arena,
+			"build IDs were read for only %zu of %zu series, so some new builds may be missing",
 			c->builds.series, c->builds.candidates);
 	envelope_end(j, a, warnings);
 }

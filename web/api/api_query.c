@@ -356,8 +356,8 @@ static int gather_suffix(struct query_merge *g, const struct params *params,
 		rc = query_merge_run(g, &s, err);
 	query_spec_fini(&s);
 	return rc ? err_wrap(err, rc, "side %s",
-			     suffix[1] == 'a' ? "a (the base, query_a)" :
-						"b (query_b)") :
+			     suffix[1] == 'a' ? "a (the base)" :
+						"b (compared with the base)") :
 		    0;
 }
 

@@ -118,7 +118,7 @@ int auth_begin_session(struct auth *a, const struct identity *who,
 	if (!session_proof(a, who->name, who->is_token, proof, &scopes)) {
 		rc = err_set(
 			err, ERR_INVALID,
-			"this server does not require authentication, so there is no session to begin");
+			"a session needs a user or token of --web.config.file, and this request has none");
 	} else {
 		session_make_text(out);
 		x = sessions_add(&a->sessions, who->name, who->is_token,
@@ -161,7 +161,7 @@ static bool was_limited(const struct auth *a, struct str name)
 }
 
 /*
- * Remember the users with limited scopes, so that has_fewer_limits() detects a
+ * Remember the users with limited scopes, so that find_unlimited() detects a
  * changed file that no longer limits them.
  */
 static void note_limited(struct auth *a)
@@ -228,18 +228,18 @@ static void tell_failure(const struct auth *a, const struct err *err)
 }
 
 /*
- * Whether a user whose scopes were limited before has all scopes in the new
- * configuration.
+ * Return a user whose scopes were limited before, and who has all scopes in the
+ * new configuration, or NULL.
  */
-static bool has_fewer_limits(const struct auth *a,
-			     const struct web_config *next)
+static const struct web_user *find_unlimited(const struct auth *a,
+					     const struct web_config *next)
 {
 	for (size_t i = 0; i < next->user_count; i++) {
 		if (!next->users[i].limited &&
 		    was_limited(a, next->users[i].name))
-			return true;
+			return &next->users[i];
 	}
-	return false;
+	return NULL;
 }
 
 /*
@@ -251,13 +251,18 @@ static int refuse_opening(const struct auth *a, const struct web_config *next,
 			  struct err *err)
 {
 	const char *what = web_config_opens(&a->config, next);
+	const struct web_user *u = find_unlimited(a, next);
 
-	if (!what && has_fewer_limits(a, next))
-		what = "the new file removes a user from basic_auth_scopes, which would give this user all scopes";
-	return what ? err_set(err, ERR_DENIED,
-			      "%s; if this is intended, restart everprof",
-			      what) :
-		      0;
+	if (what)
+		return err_set(err, ERR_DENIED,
+			       "%s; if this is intended, restart everprof",
+			       what);
+	if (u)
+		return err_set(
+			err, ERR_DENIED,
+			"basic_auth_scopes of the new file lacks the user %.*s, who would then have all scopes; if this is intended, restart everprof",
+			STR_ARG(u->name));
+	return 0;
 }
 
 /*
@@ -341,7 +346,7 @@ const char *auth_exposure(struct auth *a)
 
 	mutex_lock(&a->mu);
 	if (is_open_locked(a))
-		what = "there is no authentication: everyone who can reach this address can read all profiles";
+		what = "there is no authentication: everyone who can reach this address can read all profiles; set users or tokens in --web.config.file";
 	else if (!c->tls.cert.len)
 		what = "passwords and tokens are sent without encryption: "
 		       "--web.config.file has no tls_server_config";

@@ -93,11 +93,12 @@ int tls_check(const struct web_tls *t, struct err *err)
 		if (!rc)
 			rc = err_set(
 				err, ERR_INVALID,
-				"tls_server_config: client_ca_file has no certificate");
+				"tls_server_config: client_ca or client_ca_file has no certificate");
 		else if (rc < 0)
-			rc = tls_refuse(err,
-					"tls_server_config: invalid client_ca",
-					rc);
+			rc = tls_refuse(
+				err,
+				"tls_server_config: invalid client_ca or client_ca_file",
+				rc);
 		else
 			rc = 0;
 	} else {
@@ -256,20 +257,38 @@ void tls_trust_free(struct tls_trust *t)
  * Whether a certificate chain leads to one of the CAs and is meant for TLS
  * clients.
  */
-static bool is_trusted(const struct web_tls *t, gnutls_x509_crt_t *chain,
-		       unsigned count)
+static const char *tls_distrust(const struct web_tls *t,
+				gnutls_x509_crt_t *chain, unsigned count)
 {
+	static const struct {
+		unsigned flag;
+		const char *text;
+	} reasons[] = {
+		{ GNUTLS_CERT_SIGNER_NOT_FOUND,
+		  "the client certificate is from a CA that client_ca or client_ca_file does not have" },
+		{ GNUTLS_CERT_EXPIRED, "the client certificate has expired" },
+		{ GNUTLS_CERT_NOT_ACTIVATED,
+		  "the client certificate is not valid yet" },
+		{ GNUTLS_CERT_PURPOSE_MISMATCH,
+		  "the client certificate is not for clients (extended key usage)" },
+	};
 	gnutls_typed_vdata_st purpose = {
 		.type = GNUTLS_DT_KEY_PURPOSE_OID,
 		.data = tls_unconst(GNUTLS_KP_TLS_WWW_CLIENT),
 	};
 	unsigned status = GNUTLS_CERT_INVALID;
 
-	return t->trust &&
-	       gnutls_x509_trust_list_verify_crt2(t->trust->list, chain, count,
-						  &purpose, 1, 0, &status,
-						  NULL) >= 0 &&
-	       !status;
+	if (t->trust &&
+	    gnutls_x509_trust_list_verify_crt2(t->trust->list, chain, count,
+					       &purpose, 1, 0, &status,
+					       NULL) >= 0 &&
+	    !status)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
+		if (status & reasons[i].flag)
+			return reasons[i].text;
+	}
+	return "the client certificate is not trusted";
 }
 
 /*
@@ -318,6 +337,7 @@ static int tls_verify_peer(const struct web_tls *t, gnutls_x509_crt_t *chain,
 {
 	bool verified = t->client_auth == WEB_CLIENT_VERIFIED ||
 			t->client_auth == WEB_CLIENT_VERIFIED_IF_GIVEN;
+	const char *why = NULL;
 
 	if (!count)
 		return t->client_auth == WEB_CLIENT_ANY ||
@@ -325,9 +345,10 @@ static int tls_verify_peer(const struct web_tls *t, gnutls_x509_crt_t *chain,
 			       err_set(err, ERR_DENIED,
 				       "a client certificate is required") :
 			       0;
-	if (verified && !is_trusted(t, chain, count))
-		return err_set(err, ERR_DENIED,
-			       "the client certificate is not trusted");
+	if (verified)
+		why = tls_distrust(t, chain, count);
+	if (why)
+		return err_set(err, ERR_DENIED, "%s", why);
 	if (t->san_count && !has_name(t, chain[0]))
 		return err_set(
 			err, ERR_DENIED,

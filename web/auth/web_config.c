@@ -54,7 +54,10 @@ static void decode_client_auth(struct yaml *y, const struct yaml_node *n,
 			return;
 		}
 	}
-	yaml_error(y, n, "unknown client_auth_type \"%.*s\"", STR_ARG(text));
+	yaml_error(
+		y, n,
+		"unknown client_auth_type \"%.*s\": expected NoClientCert, RequestClientCert, RequireAnyClientCert, VerifyClientCertIfGiven or RequireAndVerifyClientCert",
+		STR_ARG(text));
 }
 
 /* Decode a TLS version. Only 1.2 and 1.3 are offered. */
@@ -157,18 +160,19 @@ static void check_tls(struct web_config *c, const struct yaml_node *n)
 	if (t->cert.len && !t->key.len)
 		yaml_error(
 			y, n,
-			"key_file is missing: a certificate needs its private key");
+			"key_file (or key) is missing or empty: a certificate needs its private key");
 	else if (!t->cert.len)
-		yaml_error(y, n,
-			   "cert_file is missing: TLS needs a certificate");
+		yaml_error(
+			y, n,
+			"cert_file (or cert) is missing or empty: TLS needs a certificate");
 	if (t->client_ca.len && t->client_auth == WEB_CLIENT_NONE)
 		yaml_error(
 			y, n,
-			"client_ca_file has no effect without client_auth_type");
+			"client_ca_file (or client_ca) has no effect, because client_auth_type asks for no client certificate");
 	if (!t->client_ca.len && t->client_auth >= WEB_CLIENT_VERIFIED_IF_GIVEN)
 		yaml_error(
 			y, n,
-			"client_ca_file is missing: client_auth_type requires it to verify certificates");
+			"client_ca_file (or client_ca) is missing or empty: client_auth_type needs it to verify certificates");
 	if (t->max_version == WEB_TLS_12 && t->min_version == WEB_TLS_13)
 		yaml_error(y, n, "min_version is above max_version");
 	/*
@@ -490,8 +494,15 @@ static void web_config_decode_header(struct yaml *y,
 		yaml_error(y, key,
 			   "the HTTP header \"%.*s\" cannot be configured",
 			   STR_ARG(key->text));
-	else if (!is_allowed(i, value) || memchr(value.ptr, '\n', value.len))
-		yaml_error(y, n, "invalid value of the HTTP header %s",
+	else if (!is_allowed(i, value))
+		yaml_error(y, n,
+			   "invalid value of the HTTP header %s: use %s%s%s",
+			   allowed[i].name, allowed[i].values[0],
+			   allowed[i].values[2] ? " or " : "",
+			   allowed[i].values[2] ? allowed[i].values[1] : "");
+	else if (memchr(value.ptr, '\n', value.len))
+		yaml_error(y, n,
+			   "the value of the HTTP header %s has a line break",
 			   allowed[i].name);
 	else
 		c->headers[c->header_count++] =
@@ -608,16 +619,22 @@ bool web_config_has_auth(const struct web_config *c)
 }
 
 /*
- * Whether the new settings accept client connections that the old settings
- * refused.
+ * Return by what the new settings accept client connections that the old
+ * settings refused, or NULL if they do not.
  */
-static bool asks_less(const struct web_tls *old, const struct web_tls *next)
+static const char *tls_opens(const struct web_tls *old,
+			     const struct web_tls *next)
 {
-	return (old->cert.len && !next->cert.len) ||
-	       (web_config_needs_certificate(old) &&
-		!web_config_needs_certificate(next)) ||
-	       (web_config_verifies(old) && !web_config_verifies(next)) ||
-	       (old->san_count && !next->san_count);
+	if (old->cert.len && !next->cert.len)
+		return "the new file removes TLS";
+	if (web_config_needs_certificate(old) &&
+	    !web_config_needs_certificate(next))
+		return "the new file does not require client certificates any more";
+	if (web_config_verifies(old) && !web_config_verifies(next))
+		return "the new file does not verify client certificates any more";
+	if (old->san_count && !next->san_count)
+		return "the new file removes client_allowed_sans";
+	return NULL;
 }
 
 const char *web_config_opens(const struct web_config *old,
@@ -625,7 +642,5 @@ const char *web_config_opens(const struct web_config *old,
 {
 	if (web_config_has_auth(old) && !web_config_has_auth(next))
 		return "the new file removes all users and tokens";
-	if (asks_less(&old->tls, &next->tls))
-		return "the new file weakens TLS or client certificate checks";
-	return NULL;
+	return tls_opens(&old->tls, &next->tls);
 }

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "web/guard/hosts.h"
 #include "web/http/exchange.h"
+#include "web/http/upload.h"
 
 /* Whether the client sends requests at a higher rate than allowed. */
 static bool is_too_often(struct exchange *x)
@@ -135,7 +136,7 @@ static void access_judge(struct exchange *x, enum auth_verdict v)
 		   (x->who.scopes & x->route->scope) != x->route->scope) {
 		exchange_refuse(
 			x, ERR_DENIED,
-			"insufficient scope: the user or token does not have the scope that this path requires");
+			"insufficient scope: the user or token lacks a scope that this path requires (/api/v1/status/routes lists them)");
 	}
 }
 
@@ -330,7 +331,7 @@ void access_refuse_framing(struct exchange *x)
 {
 	exchange_refuse(
 		x, ERR_INVALID,
-		"the framing of the request is invalid or ambiguous: check its header lines, Host, Content-Length and Transfer-Encoding");
+		"the request is malformed, ambiguous or chunked: it needs one Host header, and a body needs one Content-Length and no Transfer-Encoding");
 	answer_header(&x->answer, "Connection", "close");
 }
 
@@ -387,9 +388,15 @@ static void find_fault(struct exchange *x)
 	else if (x->crowded)
 		exchange_refuse(
 			x, ERR_LIMIT,
-			"too many request bodies are being received; retry later");
+			upload_is(x) ?
+				UPLOAD_CROWDED :
+				"too many request bodies are being received; retry later");
 	else if (x->form.over)
-		exchange_refuse(x, ERR_TOOBIG, "the request body is too large");
+		exchange_refuse(
+			x, ERR_TOOBIG,
+			upload_is(x) ?
+				UPLOAD_LARGE :
+				"the request body is larger than 1 MiB, a fixed limit");
 	else if (!is_method_ok(x))
 		refuse_method(x);
 	else if (!x->route)

@@ -52,7 +52,7 @@ static bool refuse_large(struct exchange *x, int64_t len)
 		x->form.over = true;
 		return false;
 	}
-	return upload_end(x, ERR_TOOBIG, "the request body is too large");
+	return upload_end(x, ERR_TOOBIG, UPLOAD_LARGE);
 }
 
 /* Refuse a body for which there is no memory, or read and drop it. */
@@ -62,9 +62,7 @@ static bool refuse_crowded(struct exchange *x, int64_t len)
 		x->crowded = true;
 		return false;
 	}
-	return upload_end(
-		x, ERR_LIMIT,
-		"no memory for the request body: all of --ingest.memory is in use; retry later");
+	return upload_end(x, ERR_LIMIT, UPLOAD_CROWDED);
 }
 
 bool upload_refuse(struct exchange *x)

@@ -12,6 +12,12 @@
 
 #include "web/http/exchange.h"
 
+/* Why the body of such a request is refused. */
+#define UPLOAD_LARGE \
+	"the request body is larger than --scrape.max-profile-size allows"
+#define UPLOAD_CROWDED \
+	"no memory for the request body within --ingest.memory; retry later"
+
 /* Whether the request is for a route that takes large bodies. */
 bool upload_is(const struct exchange *x);
 

@@ -274,10 +274,7 @@ static int page_write_sections(const struct view *v, struct querier *q,
 	}
 	if (!rc && !shown)
 		buf_str(&a->body,
-			"<p class=note>No profiles in this time range. The first "
-			"profiles appear one scrape interval after the start. "
-			"<a href='/targets'>Targets</a> shows why a target is "
-			"down.</p>");
+			"<p class=note>No profiles match in this time range. The first profiles appear one scrape interval after the start. <a href='/targets'>Targets</a> shows why a target is down.</p>");
 	return rc;
 }
 
