@@ -311,8 +311,8 @@ void sample_window_file(struct sample_window *w, const struct file_table *files,
 }
 
 /*
- * Return the index of the last process with this PID, or TABLE_NONE. Search
- * from the end, because samples of one process mostly follow each other.
+ * Return the index of the process that was added last with this PID, or
+ * TABLE_NONE. The window has several of them if the PID was used again.
  */
 static uint32_t window_find_process(const struct sample_window *w, uint32_t pid)
 {

@@ -21,8 +21,9 @@ enum {
 	/* … and this many of all users other than root together. */
 	WAITING_THREADS_USERS_MAX = WAITING_THREADS_MAX / 8 * 7,
 	/*
-	 * Number of counters of users. Users whose IDs are equal modulo this
-	 * number share a counter.
+	 * Number of counters in `of_users`, which count the threads of each
+	 * user. Users whose IDs are equal modulo this number share a counter,
+	 * and with it the limit WAITING_THREADS_USER_MAX.
 	 */
 	WAITING_THREADS_USERS = 251,
 };

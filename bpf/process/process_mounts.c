@@ -234,8 +234,9 @@ bool process_mounts_allow(uint32_t pid, int place)
 	bool of_root;
 
 	/*
-	 * A process in a chroot does not see the mount that its root is on. The
-	 * first process of the machine mostly does.
+	 * The list of the process may lack the mount of `place`: in a chroot,
+	 * it lacks the mount that the root of the process is on. Then look in
+	 * the list of process 1, which mostly has this mount.
 	 */
 	if (!mounts_visit(pid, mount_is_numbered, &mount, &of_root) &&
 	    !mounts_visit(1, mount_is_numbered, &mount, &of_root))

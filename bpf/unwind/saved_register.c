@@ -95,7 +95,10 @@ static void call_visit(void *ctx, uint64_t from UNUSED, uint64_t to UNUSED,
 		*place = rules->watched.offset;
 }
 
-/* Whether there are calls in rows whose CFA is in the register `reg`. */
+/*
+ * Whether c->calls has a call in the code of a row that computes the CFA from
+ * the register `reg`.
+ */
 static bool calls_have(const struct saved_calls *c,
 		       const struct unwind_table *t, uint64_t reg)
 {
@@ -107,9 +110,9 @@ static bool calls_have(const struct saved_calls *c,
 }
 
 /*
- * Look up in `section` the functions that are called in rows whose CFA is in
- * the register `reg`. Store in c->calls where each of these functions saves
- * `reg`.
+ * Look up in `section` the functions that are called in the code of rows that
+ * compute the CFA from the register `reg`. Store in c->calls where each of
+ * these functions saves `reg`.
  */
 static void calls_resolve(struct saved_calls *c, const struct unwind_table *t,
 			  struct eh_section section, uint64_t reg)

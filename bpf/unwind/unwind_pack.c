@@ -14,8 +14,8 @@ enum {
 	 */
 	PACK_DISTANCE_MAX = 6,
 	/*
-	 * On average, about this many runs or more begin in a page of a large
-	 * pack.
+	 * This decides how large a page is: a pack has at most one page for
+	 * each this many runs, and two pages more.
 	 */
 	PACK_PAGE_RUNS = 8,
 };

@@ -100,7 +100,10 @@ static void target_group_check_label(struct yaml *y,
 				     const struct yaml_node *key,
 				     const struct label *l)
 {
-	/* A JSON document has no positions, so the messages name the label. */
+	/*
+	 * Nodes that were parsed from JSON have no positions, so the messages
+	 * also name the label.
+	 */
 	const struct str name = str_clip(l->name, LABEL_SHOWN_MAX);
 
 	if (!l->name.len)

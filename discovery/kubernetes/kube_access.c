@@ -269,7 +269,7 @@ int kube_own_namespace(char **out, struct err *err)
 		rc = err_wrap(
 			err, rc,
 			"own_namespace needs the namespace of the pod that everprof runs in");
-	else if (!text.len)
+	else if (!str_trim(str_from(buf_bytes(&text))).len)
 		rc = err_set(
 			err, ERR_INVALID,
 			"own_namespace needs the namespace of the pod that everprof runs in: " KUBE_ACCOUNT_DIR

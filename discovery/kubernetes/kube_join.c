@@ -76,8 +76,9 @@ static const struct label_list *join_object(struct joining *j,
 }
 
 /*
- * Return the labels that pods and endpoints get from a node, which are those of
- * its second group, with `rest` after them.
+ * Return the labels that pods and endpoints get from the node `g`, with `rest`
+ * after them; only `rest` if `g` is NULL. kube_map_node() puts these labels
+ * into the second group of a node.
  */
 static const struct label_list *join_node_labels(struct joining *j,
 						 const struct target_groups *g,

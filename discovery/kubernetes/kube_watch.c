@@ -99,9 +99,10 @@ static int64_t kube_url_add_watch(const struct kube_watch *w, struct buf *url)
 #define PAUSE_RESET_NS  120000000000LL
 #define RETRY_AFTER_MAX 300 /* seconds */
 /*
- * A watch request that ends within this time without a change of an object is
- * an error. After any other watch request without an error, the next one starts
- * at the earliest this long after the start of that request.
+ * A watch request that ends sooner than this, and had no change of an object,
+ * counts as failed. If a watch request ends without an error, the next request
+ * of the watch starts no sooner than this long after the start of the one that
+ * ended.
  */
 #define WATCH_SHORT_NS 1000000000LL
 /*

@@ -76,15 +76,16 @@ static int kube_start(struct kube_source *s, struct err *err)
 	const struct kube_config *c = s->session.config;
 	const struct text_list *names = &c->namespaces;
 	char *own = NULL;
-	int rc = c->own_namespace ? kube_own_namespace(&own, err) : 0;
+	int rc;
 
-	if (rc)
-		return rc;
 	if (names->count > WATCHES_MAX / KUBE_RESOURCES)
 		return err_set(
 			err, ERR_TOOBIG,
 			"namespaces.names has more than %d names: leave it out, and all namespaces are watched",
 			WATCHES_MAX / KUBE_RESOURCES);
+	rc = c->own_namespace ? kube_own_namespace(&own, err) : 0;
+	if (rc)
+		return rc;
 	kube_add_watches(s, str_of(""), false);
 	for (size_t i = 0; i < names->count; i++) {
 		const struct text_list before = { names->v, i };
