@@ -64,13 +64,15 @@ static int side_band_event(unsigned cpu, bool build_id)
 			    PERF_FLAG_FD_CLOEXEC);
 }
 
-static int side_band_error(struct err *err, const char *what)
+/*
+ * Set the error of errno. `denied` says what to do if a permission is missing.
+ */
+static int side_band_error(struct err *err, const char *what,
+			   const char *denied)
 {
 	if (errno == EPERM || errno == EACCES)
-		return err_set(
-			err, ERR_DENIED,
-			"%s: permission denied; to see which processes start and end, everprof needs the capability CAP_PERFMON, or root",
-			what);
+		return err_set(err, ERR_DENIED, "%s: permission denied; %s",
+			       what, denied);
 	return err_sys(err, "%s", what);
 }
 
@@ -85,13 +87,15 @@ static int side_band_add(struct side_band *s, unsigned cpu, struct err *err)
 	if (fd < 0)
 		return side_band_error(
 			err,
-			"cannot open the perf event for reports about processes");
+			"cannot open the perf event for reports about processes",
+			"everprof needs the capability CAP_PERFMON, or root; if it has one of them, a filter of system calls (SystemCallFilter= of systemd, seccomp of a container) or a security module refuses perf_event_open");
 	*vec_add(&s->fds) = fd;
 	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (memory == MAP_FAILED)
 		return side_band_error(
 			err,
-			"cannot map the reports about processes into memory");
+			"cannot map the reports about processes into memory",
+			"the limit of locked memory is reached: raise it (ulimit -l, LimitMEMLOCK= of systemd) or the sysctl kernel.perf_event_mlock_kb, or give everprof the capability CAP_IPC_LOCK");
 	*vec_add(&s->rings) = (struct side_band_ring){
 		.page = memory,
 		.data = (const uint8_t *)memory + s->page_size,

@@ -359,7 +359,7 @@ static int find_files(const char *pattern, glob_t *g)
 	int flags = GLOB_PERIOD;
 
 	*g = (glob_t){ 0 };
-	err_set(&folder_failure, ERR_IO, "cannot expand the pattern");
+	err_set(&folder_failure, ERR_IO, "cannot expand the pattern: not enough memory");
 	if (!strpbrk(pattern, "*?["))
 		flags |= GLOB_NOCHECK;
 	/*

@@ -482,9 +482,10 @@ static int put_tables(struct index_writer *w, const struct blob *blob,
 	w->toc.postings_table = w->file.size;
 	rc = walk_table(w, &s, &len, NULL, err);
 	if (!rc && len > UINT32_MAX)
-		rc = err_set(err, ERR_TOOBIG,
-			     "%s: the index has too many labels",
-			     file_path(w->file.file));
+		rc = err_set(
+			err, ERR_TOOBIG,
+			"%s: the table of the different labels (pairs of name and value) is larger than 4 GiB, the most that an index can hold; give series fewer different label values",
+			file_path(w->file.file));
 	if (!rc) {
 		enc_put_be32(front, (uint32_t)len);
 		enc_put_be32(front + 4, (uint32_t)w->list_count + 1);

@@ -191,8 +191,9 @@ static int wal_segment_read_header(struct wal *w, const struct file *f,
 	if (!rc && h.number != number)
 		return err_set(
 			err, ERR_CORRUPT,
-			"by its header, the file is segment %08llu of a WAL, but its name is another",
-			(unsigned long long)h.number);
+			"by its header, this is WAL segment %08llu, but by its name it is %08llu: it was renamed or copied; if it was renamed, give it its old name back",
+			(unsigned long long)h.number,
+			(unsigned long long)number);
 	s->salt = h.salt;
 	*before = h.extra;
 	if ((rc != ERR_CORRUPT && rc != ERR_IO) || !w->key.known)
