@@ -65,20 +65,28 @@ def documents():
     yield 'README.md'
 
 
-# Sources of a kind of discovery besides those with its name.
-MORE_SOURCES = {
-    'docker': 'discovery/docker/docker_api.c',
-    'dockerswarm': 'discovery/docker/docker_api.c',
-    'kubernetes': 'discovery/kube*/kube_*.c',
-}
+INCLUDE = re.compile(r'^#include "(discovery/(?!core/|rest/)\w+/\w+)\.h"', re.M)
+
+
+def sources_of(path):
+    """A source of a discovery, and those whose headers it includes, without what all discoveries share."""
+    found, todo = set(), [path]
+    while todo:
+        path = todo.pop()
+        if path in found or not os.path.exists(path):
+            continue
+        found.add(path)
+        header = path[:-2] + '.h'
+        texts = [open(f).read() for f in (path, header) if os.path.exists(f)]
+        todo += [f'{name}.c' for text in texts for name in INCLUDE.findall(text)]
+    return found
 
 
 def check_discoveries(text):
     """Each kind of service discovery has its list, and there all keys of its own."""
     for path in sorted(glob.glob('discovery/*/*_sd.c')):
         kind = os.path.basename(path)[: -len('_sd.c')]
-        paths = {path, *glob.glob(f'discovery/*/{kind}_*.c'), *glob.glob(MORE_SOURCES.get(kind, ''))}
-        code = ''.join(open(p).read() for p in sorted(paths))
+        code = ''.join(open(p).read() for p in sorted(sources_of(path)))
         rows = re.findall(rf'^\| `{kind}_sd_configs` \|.*|^  {kind}_sd_configs:\n(?:  .*\n)+', text, re.M)
         keys = [key for key, decode in FIELD.findall(code) if decode != 'NULL'] + MACRO.findall(code)
         for key in ['refresh_interval'] + keys:
