@@ -86,7 +86,11 @@ enum sample_end {
 	 */
 	SAMPLE_UNREADABLE,
 	SAMPLE_COMPAT, /* a 32-bit program */
-	SAMPLE_KERNEL, /* there is no user space, or none any more */
+	/*
+	 * the stack has only functions of the kernel: the thread is one of the
+	 * kernel, or its process is ending and has freed its memory
+	 */
+	SAMPLE_KERNEL,
 	/*
 	 * As SAMPLE_COMPLETE, but code for which no unwind table says how to
 	 * find its caller was assumed to keep frame pointers. If that code does

@@ -50,8 +50,9 @@ enum {
 	 */
 	FILE_ROOT_RESERVE = FILE_TABLE_MAX / 8,
 	/*
-	 * Number of entries for users. If all are taken, further users share
-	 * the last one.
+	 * Number of entries for users. If all are taken, a new user gets the
+	 * entry of a user other than root who has no files; if there is none,
+	 * the new user shares the last entry.
 	 */
 	FILE_USERS = 64,
 	FILE_FADE_MS = 10000,

@@ -14,7 +14,11 @@ enum {
 	 */
 	PROCESS_SCAN_MS = 100,
 	PROCESS_SCANS_SHIFT = 8,
-	/* Mappings have their time in units of 2^27 ns, about 1/8 of a second. */
+	/*
+	 * address_range.since, the time at which a mapping was reported, is in
+	 * units of 2^27 ns, about 1/8 of a second, so that it fits into 32
+	 * bits.
+	 */
 	PROCESS_SINCE_SHIFT = 27,
 	/*
 	 * At most about this part (an eighth) of the array of mappings is freed
@@ -394,8 +398,9 @@ void process_table_sampled(struct process_table *t, uint32_t pid)
 	p = &t->processes.v[number];
 	p->sampled = true;
 	/*
-	 * Its mappings may have found no room before. There may be room now, or
-	 * other processes are evicted for it.
+	 * A process whose mappings found no room still counts as changed. Let
+	 * process_table_publish() try again: there may be room now, and if not,
+	 * it evicts other processes, because this one is sampled.
 	 */
 	if (p->changed)
 		process_needs_work(t, p);

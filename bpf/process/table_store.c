@@ -191,8 +191,10 @@ static void table_store_offer(const struct table_store *s,
 }
 
 /*
- * Evict neighbours with `may_go` that leave a piece of `count` entries. False:
- * too few tables may go.
+ * Evict the tables of adjacent parts with `may_go`, so that one piece of at
+ * least `count` entries becomes free (table_room_find()). False: no adjacent
+ * parts that may go leave such a piece, although all of them together may be
+ * large enough; nothing was evicted.
  */
 static bool table_store_clear(struct table_store *s, struct table_room *room,
 			      uint32_t count, uint64_t now)
@@ -216,7 +218,7 @@ static bool table_store_clear(struct table_store *s, struct table_room *room,
 
 /*
  * Evict tables that no process has, so that a piece of `count` entries is free
- * at once. False: these tables are too few.
+ * at once. False: no adjacent tables of this kind leave such a piece.
  */
 static bool table_store_make_room(struct table_store *s, uint32_t count,
 				  uint64_t now)

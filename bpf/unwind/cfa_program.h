@@ -21,8 +21,9 @@ enum {
 };
 
 /*
- * The contents of a CIE (common information entry), which several functions
- * share.
+ * What the programs of several functions of an ELF file have in common: the
+ * contents of their CIE (common information entry), and which register the
+ * caller watches.
  */
 struct cfa_program {
 	uint64_t code_align;

@@ -87,8 +87,8 @@ static bool is_repeated(const struct yaml_node *list, size_t i)
 
 /*
  * Return whether any entry of `filters` with the name `name` has values. A
- * filter without values is not sent, because Docker would then return no
- * objects.
+ * filter without values is not sent: Docker ignores most of these, but for
+ * some, such as `ancestor` and `volume`, it would return no objects.
  */
 static bool has_values(const struct yaml_node *list, struct str name)
 {

@@ -133,8 +133,10 @@ static void on_events(void *ctx, int fd UNUSED, unsigned ready UNUSED)
 			struct inotify_event e;
 
 			/*
-			 * Events have variable lengths, and later ones may not
-			 * be aligned.
+			 * Each event is followed by a name of e.len bytes,
+			 * which the kernel pads so that the next event is
+			 * aligned. The copy is for the compiler, which knows
+			 * nothing of this.
 			 */
 			memcpy(&e, u.bytes + at, sizeof(e));
 			if (file_sd_is_relevant(&e))
@@ -359,7 +361,8 @@ static int find_files(const char *pattern, glob_t *g)
 	int flags = GLOB_PERIOD;
 
 	*g = (glob_t){ 0 };
-	err_set(&folder_failure, ERR_IO, "cannot expand the pattern: not enough memory");
+	err_set(&folder_failure, ERR_IO,
+		"cannot expand the pattern: not enough memory");
 	if (!strpbrk(pattern, "*?["))
 		flags |= GLOB_NOCHECK;
 	/*

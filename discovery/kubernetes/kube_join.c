@@ -195,7 +195,7 @@ static const struct label_list *join_container(struct joining *j,
 /*
  * Return the labels that a target of endpoints gets from its pod, with `rest`
  * after them, and add the port of the target to j->seen. `own` are the labels
- * of the target itself; `parts` are the pod and the parts of the pod.
+ * of the target itself; parts[0] is the pod, and its POD_PARTS parts follow.
  */
 static const struct label_list *
 join_target_pod(struct joining *j, const struct label_list *own,
@@ -225,8 +225,8 @@ join_target_pod(struct joining *j, const struct label_list *own,
 }
 
 /*
- * Add a target of endpoints; `parts` are the target's pod, which may be NULL,
- * and the parts of the pod.
+ * Add a target of endpoints. parts[0] is the target's pod, which may be NULL;
+ * its POD_PARTS parts (POD_NODE and so on) follow.
  */
 static void join_target(struct joining *j, const struct label_list *own,
 			struct target_groups *const *parts)

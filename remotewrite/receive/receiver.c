@@ -27,8 +27,8 @@
 #define PACK_LEVEL 1
 
 /*
- * Length in bytes from which on the list of refused samples in the error
- * message gets no more entries.
+ * The error message lists refused samples. Once this list has so many bytes, no
+ * further sample is added to it.
  */
 #define REFUSED_TEXT_MAX 360
 

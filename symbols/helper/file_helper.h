@@ -94,9 +94,9 @@ void file_helper_close(struct file_helper *h);
  * Let the helper run operation number `operation` on the file of `fd`, and
  * append the answer to `out`. ERR_TOOBIG: the answer exceeds the maximum of
  * `out`, or the argument has more than FILE_HELPER_ARGUMENT_MAX bytes.
- * ERR_DENIED: the helper could not give up its rights. The descriptor is taken over, in case of an error too. The call waits
- * at most `timeout_ms` for the answer, and up to 100 ms more if it has to end
- * the helper.
+ * ERR_DENIED: the helper could not give up its rights. The descriptor is taken
+ * over, in case of an error too. The call waits at most `timeout_ms` for the
+ * answer, and up to 100 ms more if it has to end the helper.
  */
 NODISCARD int file_helper_call(struct file_helper *h, uint32_t operation,
 			       int fd, struct bytes argument,

@@ -257,8 +257,9 @@ int elf_names_read(int fd, struct bytes argument, struct buf *out,
 }
 
 /*
- * Largest size of a debug file in bytes. A larger one may be a sparse file,
- * which takes no room on disk, but nearly endless time to read.
+ * Largest size in bytes of a debug file whose CRC is computed. A larger one may
+ * be a sparse file, which takes no room on disk, but nearly endless time to
+ * read.
  */
 #define CRC_FILE_MAX (4ull * GIB)
 

@@ -651,7 +651,10 @@ def expanding_discovery_responses_are_limited(d):
     before = e.memory()
     for body, why in (
         (group(1, {f'l{i}': 'x' for i in range(100000)}), 'more than 500 labels'),
-        (group(100000, {f'l{i}': 'x' for i in range(100)}), 'because a label of a group counts once for each of its targets'),
+        (
+            group(100000, {f'l{i}': 'x' for i in range(100)}),
+            'because a label of a group counts once for each of its targets',
+        ),
         (group(50000, {'l': 'x' * 60000}), 'because a label of a group counts once for each of its targets'),
         (group(1, {'l': 'x' * 70000}), 'the value of l is longer than 65536 bytes'),
         (b'[' + b'{},' * 3000000 + b'{}]', 'more than 500000'),
