@@ -99,6 +99,6 @@ void rights_warn(const struct log *log, const char *web_config)
 	    st.st_mode & (S_IROTH | S_IWOTH))
 		log_event(
 			log, LOG_WARN,
-			"every user of this machine can access the file of --web.config.file; run chmod o= on it",
+			"every user of this machine can read or change the file of --web.config.file: give it to the user that everprof runs as, and then remove the rights of others (chmod o=); docs/operating.md says how under systemd and in Kubernetes",
 			LOG_FIELDS(log_text("file", web_config)));
 }

@@ -203,8 +203,11 @@ static int check_login(const struct keystone_login *l, struct err *err)
 	if (!l->password.len && l->application_credential_id.len)
 		return 0;
 	if (!has_user)
-		return err_set(err, ERR_INVALID,
-			       "there is neither username nor userid");
+		return err_set(
+			err, ERR_INVALID,
+			l->password.len ?
+				"a password requires username or userid" :
+				"application_credential_name requires username or userid; or set application_credential_id");
 	if (l->username.len && l->userid.len)
 		return err_set(err, ERR_INVALID,
 			       "at most one of username and userid may be set");

@@ -150,7 +150,7 @@ static void note_attempt(struct queue *q, const struct attempt *a)
 	if (*a->error)
 		log_event(
 			q->o.events, LOG_WARN,
-			"remote write fails; further failures are not logged until a request succeeds",
+			"a request of remote write failed (this is logged again only after one has succeeded); everprof sends its profiles again, unless the receiver refuses them for good, as long as they are within max_backlog",
 			LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
 				   log_text("url", q->shown),
 				   log_text("error", a->error)));

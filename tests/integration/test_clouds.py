@@ -847,7 +847,7 @@ def openstack_errors_say_what_to_do(d):
     where = {'role': 'instance', 'region': 'RegionOne', 'identity_endpoint': cloud.url + '/identity'}
     for keys, what in (
         ({}, 'neither a password nor an application credential'),
-        ({'password': 'x'}, 'neither username nor userid'),
+        ({'password': 'x'}, 'a password requires username or userid'),
         ({'password': 'x', 'username': 'a'}, 'username requires domain_name'),
         ({'password': 'x', 'username': 'a', 'userid': 'b'}, 'at most one of username'),
         ({'password': 'x', 'userid': 'b', 'project_name': 'c'}, 'project_name requires'),

@@ -154,9 +154,13 @@ def hostile_targets_are_down_with_a_reason(d):
         assert why in t['lastError'], (name, t['lastError'])
     assert health['refused']['health'] == 'down'
     assert health['good']['health'] == 'up'
-    times = e.range('heap{job="good"}')[0]['timestamps']
-    gaps = [b - a for a, b in zip(times, times[1:])]
-    assert len(times) >= 3 and max(gaps) < 1400 * SLOW, times
+
+    def is_on_time():
+        times = e.range('heap{job="good"}')[0]['timestamps'][-3:]
+        return len(times) == 3 and max(b - a for a, b in zip(times, times[1:])) < 1400 * SLOW
+
+    # Another target would hold it up for its timeout of a second; a busy machine does so only now and then.
+    wait_until('the good one is scraped in time', 60, is_on_time)
     assert [s['labels']['job'] for s in e.range('heap')] == ['good']
     release.append(True)
     for s in servers.values():

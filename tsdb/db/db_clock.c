@@ -46,7 +46,7 @@ static void db_clock_log_doubt(const struct tsdb *db)
 	time_format(db->state.clock.trusted_ms, expected);
 	log_event(
 		db->o.log, LOG_WARN,
-		"the system clock differs by more than a day from the expected time (the clock was changed, or everprof was stopped for more than a day); until this is settled, a profile is removed as too old, or refused for now as too old or too new, only if it is so by both times. If the clock is wrong, correct it; if it is right, confirm it (POST /api/v1/admin/tsdb/confirm_clock, or stop everprof and run everprof tsdb confirm-clock DIR), or wait a week",
+		"the system clock (clock) differs by more than a day from the time that everprof expects (expected): the clock was changed, or everprof or the machine stood still for more than a day. Until this is settled, profiles are removed by age only if they are too old by both times, and what is too old or too new by both is refused for now. If the clock is wrong, correct it. If it is right, confirm it: stop everprof and run everprof tsdb confirm-clock DIR, or, with --web.enable-admin-api, POST /api/v1/admin/tsdb/confirm_clock. Otherwise everprof trusts it after it has run for a week",
 		LOG_FIELDS(log_text("clock", clock),
 			   log_text("expected", expected)));
 }

@@ -194,8 +194,8 @@ void wal_unread_report(const struct log *log, const char *path, int rc,
 		log_event(
 			log, LOG_WARN,
 			rc == ERR_IO ?
-				"the disk still cannot read some profiles, which are therefore missing in queries and remote write; everprof tries again in some minutes" :
-				"profiles that the disk could not read earlier cannot be stored again yet, and are missing in queries and remote write; everprof tries again in some minutes",
+				"the disk still cannot read all of what is kept as *.unread, so some of its profiles are missing; everprof tries again in five minutes" :
+				"the disk can read again what is kept as *.unread, but its profiles cannot be stored again yet, so they are still missing; everprof tries again in five minutes",
 			LOG_FIELDS(log_text("path", path), log_err(err)));
 }
 
