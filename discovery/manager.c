@@ -335,6 +335,7 @@ void discovery_apply(struct discovery *d, const struct discovery_job *jobs,
 	d->jobs = made;
 	d->job_count = count;
 	drop_unused(d);
+	update_metrics(d);
 	mutex_unlock(&d->mu);
 	/* New providers are due at once, but the loop may be waiting longer. */
 	http_wake(d->client);

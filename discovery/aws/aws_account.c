@@ -364,8 +364,8 @@ static int aws_next(void *data, struct rest_request *q, struct err *err)
 }
 
 /*
- * Take keys from an answer. `token` is the name of the answer's key for the
- * session token; answers differ in that name.
+ * Take keys from an answer. `token` is the name of the member of the answer
+ * that has the session token; answers differ in that name.
  */
 static int take_keys(struct aws_account *a, const struct yaml_node *n,
 		     const char *token, struct err *err)
@@ -426,6 +426,7 @@ static int take_role_name(struct aws_account *a, const struct http_response *r,
 		return err_wrap(
 			err, rc,
 			"no access key is configured, and the metadata service of the instance gives none");
+	text = str_trim(text);
 	a->role_name = mem_strndup(str_trim(str_cut(text, '\n', &text)));
 	return 0;
 }

@@ -27,15 +27,24 @@ void aws_profile_fini(struct aws_profile *p)
 }
 
 /*
- * Add a setting, unless the profile has it already, from an earlier line or
- * from the file that was read first.
+ * Add a setting. A value of an earlier file stays: p->settings has `before`
+ * settings of earlier files. Of several values in one file, the last one
+ * counts, as in AWS' own libraries. An empty value does not count.
  */
-static void profile_set(struct aws_profile *p, struct str key, struct str value)
+static void profile_set(struct aws_profile *p, size_t before, struct str key,
+			struct str value)
 {
-	struct aws_setting s;
+	struct aws_setting s = { .key = buf_lower_copy(key) };
 
-	s.key = buf_lower_copy(key);
-	if (aws_profile_get(p, s.key)) {
+	for (size_t i = 0; i < p->settings.count && value.len; i++) {
+		struct aws_setting *old = &p->settings.v[i];
+
+		if (strcmp(old->key, s.key) != 0 || !*old->value)
+			continue;
+		if (i >= before) {
+			mem_forget(old->value);
+			old->value = mem_strndup(value);
+		}
 		mem_free(s.key);
 		return;
 	}
@@ -62,7 +71,8 @@ static bool is_section(struct str line, const char *prefix, const char *name)
 }
 
 /*
- * Return a value without its comment, which begins with a space and "#" or ";".
+ * Return a value without its comment, and without the white space around it. A
+ * comment begins with "#" or ";" after a space or a tab.
  */
 static struct str cut_comment(struct str value)
 {
@@ -79,6 +89,7 @@ static struct str cut_comment(struct str value)
 void aws_profile_parse(struct aws_profile *p, struct str text,
 		       const char *prefix, const char *name)
 {
+	size_t before = p->settings.count;
 	bool inside = false;
 
 	while (text.len) {
@@ -101,7 +112,7 @@ void aws_profile_parse(struct aws_profile *p, struct str text,
 		}
 		key = str_trim(str_cut(line, '=', &value));
 		if (inside)
-			profile_set(p, key, cut_comment(value));
+			profile_set(p, before, key, cut_comment(value));
 	}
 }
 

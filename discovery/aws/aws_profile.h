@@ -40,7 +40,7 @@ NODISCARD int aws_profile_read(struct aws_profile *p, const char *name,
 
 /*
  * Add to `p` the settings of the profile `name` in `text`, the text of one
- * file. A setting that `p` has already is not replaced. `prefix` is what the
+ * file. A value that `p` has from an earlier call is not replaced. `prefix` is what the
  * file writes before the name of a profile other than "default": "profile " in
  * ~/.aws/config, and nothing in ~/.aws/credentials.
  */

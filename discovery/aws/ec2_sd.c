@@ -18,8 +18,8 @@
 #define EC2_VERSION "2016-11-15"
 
 /*
- * IPv6 addresses of devices with this number or a higher one are never taken
- * for primary.
+ * Limit on the device index of a network interface. The IPv6 addresses of an
+ * interface whose index is this number or a higher one never count as primary.
  */
 #define DEVICES_MAX 64
 
@@ -98,7 +98,7 @@ static void zones_drop(void *kept)
 	mem_free(zones);
 }
 
-/* The addresses and subnets of an instance. */
+/* The IPv6 addresses and the subnets of an instance. */
 struct ec2_network {
 	struct buf subnets; /* each subnet once, followed by a comma */
 	struct buf v6;      /* each address is followed by a comma */
@@ -225,8 +225,9 @@ static void add_network(struct rest_run *r, const struct ec2_network *n)
 }
 
 /*
- * Add the labels for the region, the ID of the zone and the tags, and the
- * labels that an instance gets only with a public IP or in a VPC.
+ * Add the labels for the region, the ID of the availability zone, the public
+ * DNS name (only with a public IP address), the primary subnet (only in a VPC),
+ * and the tags.
  */
 static void add_places(struct rest_run *r, const struct yaml_node *instance)
 {
@@ -289,8 +290,8 @@ static void map_reservation(struct rest_run *r, const struct yaml_node *item)
 }
 
 /*
- * Write the fields of a form that all requests have; `action` is the name of
- * the API's operation.
+ * Write the form fields that all requests have: the name of the API's
+ * operation, which is `action`, and the version of the API.
  */
 static void write_action(struct buf *out, const char *action)
 {

@@ -85,8 +85,9 @@ static char *folder_of(const char *path)
 }
 
 /*
- * Watch the folders of all patterns. Called at every refresh, because a
- * folder may appear later; watching a folder again has no effect.
+ * Watch the folders of all patterns, except those that have wildcards (? or [)
+ * in their own path. Called at every refresh, because a folder may appear
+ * later; watching a folder again has no effect.
  */
 static void watch_folders(struct files *f)
 {
@@ -239,7 +240,7 @@ static int read_source(struct files *f, struct source *s, bool *changed,
 	hash = hash_bytes(buf_bytes(&text));
 	if (!rc && !(s->groups && s->hash == hash)) {
 		/*
-		 * Groups take about as much memory as their text. If not even
+		 * Groups usually take more memory than their text. If not even
 		 * the text fits, do not parse it.
 		 */
 		rc = check_room(f, s, text.len, err);
@@ -323,17 +324,20 @@ static void forget_gone(struct provider *p, bool *changed)
 		}
 		f->bytes -= source_bytes(s);
 		/*
-		 * Refresh again: a file that was refused may now fit into
-		 * memory.
+		 * If the source had targets, refresh again: a file that was
+		 * refused may now fit into memory.
 		 */
-		if (f->is_full)
+		if (f->is_full && s->groups)
 			provider_refresh_within(p, BEGIN_MS);
 		source_fini(s);
 		vec_remove(&f->sources, i, 1);
 	}
 }
 
-/* Why on_folder() has aborted glob(), which passes no context to it. */
+/*
+ * Why glob() has failed in find_files(). This is a variable of the thread,
+ * because glob() passes no context to on_folder().
+ */
 static _Thread_local struct err folder_failure;
 
 /*

@@ -23,7 +23,7 @@
 #include "discovery/rest/document.h"
 
 #define OUTPUT_MAX_MIB 1   /* limit of what a plugin prints */
-#define KILL_MS        200 /* how long a killed plugin may take to end */
+#define KILL_MS        200 /* how long plugin_reap() waits for the plugin */
 /* no plugin is started while this many killed plugins are still running */
 #define UNKILLABLE_MAX 8
 
@@ -171,8 +171,8 @@ static void plugin_reap(const struct exec_plugin *x)
 }
 
 /*
- * Kill the plugin, free `x`, and call done() with `err` and the name of the
- * plugin.
+ * Kill the plugin, free `x`, and call done() with `err`, to whose message the
+ * plugin's command is added.
  */
 static void plugin_fail(struct exec_plugin *x, const struct err *err)
 {
@@ -187,18 +187,24 @@ static void plugin_fail(struct exec_plugin *x, const struct err *err)
 }
 
 /*
- * Read what the plugin has printed. Returns false at the end of the output or
- * on an error.
+ * Read what the plugin has printed, but not more than the output may have.
+ * Returns false at the end of the output or on an error.
  */
 static bool plugin_read(struct exec_plugin *x)
 {
 	char chunk[4 * KIB];
-	ssize_t n;
+	ssize_t n = 1;
 
-	while ((n = read(x->pipe, chunk, sizeof(chunk))) > 0)
+	while (!x->output.over && (n = read(x->pipe, chunk, sizeof(chunk))) > 0)
 		buf_add(&x->output, chunk, (size_t)n);
 	explicit_bzero(chunk, sizeof(chunk));
-	return n < 0 && (errno == EAGAIN || errno == EINTR);
+	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+static int plugin_too_much(struct err *err)
+{
+	return err_set(err, ERR_TOOBIG, "it prints more than %d MB",
+		       OUTPUT_MAX_MIB);
 }
 
 /*
@@ -212,11 +218,8 @@ static void plugin_on_output(void *ctx, int fd UNUSED, unsigned ready UNUSED)
 
 	if (!plugin_read(x))
 		http_unwatch(x->client, x->pipe);
-	if (!x->output.over)
-		return;
-	(void)err_set(&err, ERR_TOOBIG, "it prints more than %d MB",
-		      OUTPUT_MAX_MIB);
-	plugin_fail(x, &err);
+	if (x->output.over && plugin_too_much(&err))
+		plugin_fail(x, &err);
 }
 
 /*
@@ -234,7 +237,9 @@ static void plugin_on_exit(void *ctx, int fd UNUSED, unsigned ready UNUSED)
 	int rc = 0;
 
 	(void)plugin_read(x);
-	if (waitid(P_PID, (id_t)x->pid, &info, WEXITED | WNOWAIT))
+	if (x->output.over)
+		rc = plugin_too_much(&err);
+	else if (waitid(P_PID, (id_t)x->pid, &info, WEXITED | WNOWAIT))
 		rc = err_sys(&err, "wait for it");
 	else if (info.si_code != CLD_EXITED)
 		rc = err_set(&err, ERR_IO, "it was ended by signal %d",

@@ -6,9 +6,9 @@
 #include "discovery/rest/document.h"
 
 /*
- * Bytes that an object takes in addition to its key and the text of its groups:
- * its struct, the struct of its groups, its slots in the table, and the
- * overhead of the allocator.
+ * Bytes that an object takes in addition to its key and the arenas of its
+ * groups, which have their text and arrays: its struct, the struct of its
+ * groups, its slots in the table, and the overhead of the allocator.
  */
 #define OBJECT_ROOM 300
 
@@ -30,7 +30,10 @@ void kube_object_join(struct kube_stores *s, struct kube_object *o,
 	o->joined = joined;
 }
 
-/* Return the bytes that an object takes in addition to its groups. */
+/*
+ * Return the bytes that an object takes in addition to the arenas of its
+ * groups.
+ */
 static size_t kube_object_room(const char *key)
 {
 	return OBJECT_ROOM + strlen(key);
@@ -157,9 +160,11 @@ static int kube_put_key(struct kube_stores *s, enum kube_resource_id id,
 	struct kube_store *one = &s->of[id];
 	uint32_t n = kube_find_key(one, key);
 	size_t room = n == TABLE_NONE ? kube_object_room(key) : 0;
-	struct kube_object *o;
+	struct kube_object *o = n == TABLE_NONE ? NULL : &one->objects.v[n];
+	/* What it replaces is freed. */
+	size_t old = o && o->own ? o->own->arena.used : 0;
 
-	if (s->bytes + room + own->arena.used > s->bytes_max) {
+	if (s->bytes - old + room + own->arena.used > s->bytes_max) {
 		if (n != TABLE_NONE)
 			kube_remove_at(s, one, n);
 		target_groups_unref(own);

@@ -4,6 +4,7 @@
 #include "base/base64.h"
 #include "base/file_slurp.h"
 #include "base/json.h"
+#include "base/url.h"
 #include "client/transfer/http_config.h"
 #include "discovery/rest/document.h"
 
@@ -122,9 +123,14 @@ static void kubeconfig_impersonate(struct kubeconfig *k,
 	for (size_t i = 0; i < doc_keys(extra); i++) {
 		const struct yaml_node *values;
 		struct str key = doc_key(extra, i, &values);
-		const char *name = arena_printf(
-			&k->y.arena, "Impersonate-Extra-%.*s", STR_ARG(key));
+		struct buf escaped = { 0 };
+		const char *name;
 
+		/* A key such as acme.com/project is no part of a header name. */
+		url_escape(key, &escaped);
+		name = arena_printf(&k->y.arena, "Impersonate-Extra-%s",
+				    buf_cstr(&escaped));
+		buf_fini(&escaped);
 		for (size_t n = 0; n < doc_count(values); n++)
 			kubeconfig_add_header(
 				k, name, doc_text(doc_item(values, n), ""));
@@ -157,9 +163,9 @@ static void kubeconfig_write_cluster(const struct yaml_node *cluster,
 }
 
 /*
- * Return the environment variable KUBERNETES_EXEC_INFO, from which a plugin
- * learns what is asked of it, as "NAME=value". `cluster` NULL: the plugin does
- * not get the data of the cluster.
+ * Return the environment variable KUBERNETES_EXEC_INFO as "NAME=value". It
+ * tells a plugin the version in which to print the credential and, unless
+ * `cluster` is NULL, the data of the cluster. The text is in the arena of k->y.
  */
 static char *kubeconfig_exec_info(struct kubeconfig *k,
 				  const struct yaml_node *cluster)
@@ -312,7 +318,10 @@ static int kubeconfig_set_user(struct kubeconfig *k,
 	return kubeconfig_set_exec(k, exec, cluster, err);
 }
 
-/* Remove the credentials: without https they would be sent in plain text. */
+/*
+ * Remove the credentials that would be sent in plain text without https. A
+ * client certificate stays: it is not sent without https.
+ */
 static void kubeconfig_drop_login(struct kubeconfig *k)
 {
 	k->http.auth = HTTP_AUTH_NONE;

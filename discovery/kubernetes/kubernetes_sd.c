@@ -55,9 +55,9 @@ static void *kube_open(struct provider *p)
 }
 
 /*
- * Add a watch for each wanted resource whose objects are in namespaces (if
- * `namespaced`), or for each whose objects are not. `namespace` is the only
- * namespace to be watched; empty: all.
+ * Add watches for the wanted resources: if `namespaced`, for those whose
+ * objects are in namespaces, else for the others. `namespace` is the namespace
+ * that these watches are for; empty: all namespaces.
  */
 static void kube_add_watches(struct kube_source *s, struct str namespace,
 			     bool namespaced)
@@ -168,13 +168,13 @@ static int64_t kube_publish_due(struct provider *p)
 static void kube_call(struct provider *p)
 {
 	struct kube_source *s = p->data;
-	const int64_t times[] = { kube_access_expire(s->session.access),
-				  kube_session_run(&s->session),
-				  kube_publish_due(p) };
-	int64_t left = INT64_MAX;
+	/* In this order: an expired credential wakes watches. */
+	int64_t left = kube_access_expire(s->session.access);
+	int64_t run = kube_session_run(&s->session);
+	int64_t publish = kube_publish_due(p);
 
-	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
-		left = times[i] < left ? times[i] : left;
+	left = run < left ? run : left;
+	left = publish < left ? publish : left;
 	if (left < INT64_MAX)
 		provider_call_within(p, left);
 }

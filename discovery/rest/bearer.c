@@ -12,23 +12,37 @@ bool bearer_is_fresh(const struct bearer *b)
 	return b->token && clock_ms(NULL) < b->renew_ms;
 }
 
+/*
+ * Return when the token in `root`, the root of an answer, expires, in ms of the
+ * Unix time; a time in the past: the answer does not say it. An answer has the
+ * seconds that are left (`expires_in`), or only the second at which the token
+ * expires (`expires_on`: Azure's App Service).
+ */
+static int64_t bearer_expiry(const struct yaml_node *root)
+{
+	int64_t now_s = clock_ms(NULL) / 1000;
+	int64_t in_s = doc_int(root, "expires_in", 0);
+	int64_t on_s = doc_int(root, "expires_on", 0);
+
+	if (in_s <= 0 && on_s > now_s)
+		in_s = on_s - now_s;
+	if (in_s > LIFE_MAX_S)
+		in_s = LIFE_MAX_S;
+	return clock_ms(NULL) + (in_s > 0 ? in_s : 0) * 1000;
+}
+
 /* Set *b to the token in `root`, the root of an answer. */
 static int bearer_set(struct bearer *b, const struct yaml_node *root,
 		      struct err *err)
 {
 	struct str token = doc_text(root, "access_token");
-	int64_t life_s = doc_int(root, "expires_in", 0);
 
 	if (!token.len || !rest_can_send(token))
 		return err_set(err, ERR_INVALID, "the answer has no token");
-	if (life_s > LIFE_MAX_S)
-		life_s = LIFE_MAX_S;
-	if (life_s < 0)
-		life_s = 0;
-	if (rest_renewal(clock_ms(NULL) + life_s * 1000, &b->renew_ms, err))
+	if (rest_renewal(bearer_expiry(root), &b->renew_ms, err))
 		return err_set(
 			err, ERR_INVALID,
-			"the answer has no valid expires_in (a number of seconds above 0)");
+			"the answer has no valid expires_in (a number of seconds above 0), and no expires_on in the future");
 	bearer_forget(b);
 	b->token = mem_strndup(token);
 	return 0;

@@ -29,8 +29,9 @@ struct rest_account_kind {
 	 */
 	int (*next)(void *data, struct rest_request *q, struct err *err);
 	/*
-	 * Takes the answer to the request that next() wrote; if the request
-	 * failed, a->code is not 0. Returning an error ends the refresh.
+	 * Takes the answer to the request that next() wrote. If no complete
+	 * answer arrived, a->code is not 0. If one arrived, its status can
+	 * still be that of an error. Returning an error ends the refresh.
 	 */
 	int (*take)(void *data, const struct http_response *a, struct err *err);
 	/* Forgets the credentials, because an API has refused them. */
@@ -43,8 +44,8 @@ struct rest_account_kind {
 #define REST_ACCOUNT_PENDING 1
 
 /*
- * Called when the credentials are there (`err` is NULL), or when a request for
- * them has failed (`err` says why).
+ * Called when the credentials are there (`err` is NULL), or when they could not
+ * be obtained (`err` says why).
  */
 typedef void (*rest_account_fn)(struct provider *p, const struct err *err);
 

@@ -362,7 +362,10 @@ static void rest_on_answer(void *ctx, struct http_response *a)
 	add_hash(r, hash_bytes(buf_bytes(&a->body)));
 	if (!take_page(r, a, &err))
 		return;
-	/* If a refresh has several requests, say which of them has failed. */
+	/*
+	 * From the second request of a refresh on, say which request has
+	 * failed.
+	 */
 	if (r->requests > 1 && err.code != ERR_TOOBIG) {
 		CLEANUP(mem_freep) char *url = endpoint_url_shown(r->url_sent);
 
@@ -407,16 +410,26 @@ static void rest_send(struct rest_run *r, struct rest_request *q)
 			   p);
 }
 
+/* Return the name of the source for messages; the caller frees it. */
+static char *source_name(const struct provider *p, const struct rest_config *c)
+{
+	if (c->socket.len)
+		return mem_strndup(c->socket);
+	return c->server.len ? endpoint_url_shown(c->server.ptr) :
+			       mem_strdup(p->kind->name);
+}
+
 /*
  * If begin() has set another base URL than the configured one, show that URL in
  * messages.
  */
-static void show_server(struct rest_source *s, const struct rest_run *r)
+static void show_server(const struct provider *p, struct rest_source *s,
+			const struct rest_run *r)
 {
-	if (str_eq(r->server, r->config->server))
-		return;
 	mem_free(s->shown);
-	s->shown = endpoint_url_shown(r->server.ptr);
+	s->shown = str_eq(r->server, r->config->server) ?
+			   source_name(p, r->config) :
+			   endpoint_url_shown(r->server.ptr);
 }
 
 /*
@@ -439,7 +452,7 @@ static void rest_begin(struct provider *p, const struct err *failed)
 		rest_fail(r, &err);
 		return;
 	}
-	show_server(s, r);
+	show_server(p, s, r);
 	rest_go_on(r);
 }
 
@@ -464,15 +477,6 @@ void rest_refresh(struct provider *p)
 		rc = rest_account_get(s->account, s->http, rest_begin, &err);
 	if (rc != REST_ACCOUNT_PENDING)
 		rest_begin(p, rc ? &err : NULL);
-}
-
-/* Return the name of the source for messages; the caller frees it. */
-static char *source_name(const struct provider *p, const struct rest_config *c)
-{
-	if (c->socket.len)
-		return mem_strndup(c->socket);
-	return c->server.len ? endpoint_url_shown(c->server.ptr) :
-			       mem_strdup(p->kind->name);
 }
 
 void *rest_open(struct provider *p)

@@ -49,8 +49,9 @@ enum rest_paging {
 	 */
 	REST_NEXT_TOKEN,
 	/*
-	 * the answer does not say; the last page has no items, or is the same
-	 * as the page before, if the API does not support pages
+	 * the answer does not tell whether there is a next page. A page without
+	 * items is the last one. If the API does not support pages, the second
+	 * page is the same as the first, and is the last one
 	 */
 	REST_UNTIL_EMPTY
 };
@@ -61,8 +62,8 @@ enum rest_paging {
  */
 struct rest_step {
 	/*
-	 * path and query after the base URL; a row that has neither `path` nor
-	 * `url` ends the table
+	 * path and query after the base URL; an element that has neither `path`
+	 * nor `url` ends the array of steps
 	 */
 	const char *path;
 	/*
@@ -70,7 +71,7 @@ struct rest_step {
 	 * the answer is a list, and each of its items has a list at <path>
 	 */
 	const char *items;
-	/* path of what `paging` needs from the answer */
+	/* path of the number, URL or token in the answer that `paging` needs */
 	const char *next;
 	/*
 	 * name of the query parameter, or of the form field in `body`, for the
@@ -99,7 +100,10 @@ struct rest_step {
 	 */
 	long tolerated;
 	enum rest_paging paging;
-	/* any failure only means that there are no items; logged at LOG_DEBUG */
+	/*
+	 * any failure, except that a limit of everprof is exceeded, only means
+	 * that there are no items; logged at LOG_DEBUG
+	 */
 	bool is_optional;
 };
 

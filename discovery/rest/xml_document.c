@@ -9,7 +9,10 @@
 
 #define TEXT_KEY "#text"
 
-/* A child of an element: a key with its value. */
+/*
+ * A child element, an attribute or the text of an element: a key with its
+ * value.
+ */
 struct xml_child {
 	struct str name;
 	struct yaml_node *value;

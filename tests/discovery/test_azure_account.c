@@ -64,6 +64,15 @@ Test(azure_account, a_managed_identity_asks_the_instance_or_the_app_service)
 	cr_expect(fake_account_asks(&a, "GET http://app/token?api-version="
 					"2019-08-01&resource=…"));
 	cr_expect(strstr(fake_account_ask(&a), "X-IDENTITY-HEADER: h\n"));
+	/* The App Service says when the token expires, not in how long. */
+	cr_expect(!fake_account_takes(
+		&a,
+		"{\"access_token\": \"T\", \"expires_on\": \"1586984735\"}"));
+	cr_expect(fake_account_takes(
+		&a,
+		"{\"access_token\": \"T\", \"expires_on\": \"9999999999\"}"));
+	cr_expect(fake_account_asks(&a, "ready"));
+	a.kind->forget(a.data);
 	setenv("IDENTITY_SERVER_THUMBPRINT", "x", 1);
 	cr_expect(strstr(fake_account_ask(&a), "is not supported"));
 	fake_account_close(&a);

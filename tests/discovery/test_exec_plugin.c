@@ -93,6 +93,14 @@ Test(exec_plugin, a_failure_says_which_plugin_and_why)
 	}
 }
 
+Test(exec_plugin, one_that_never_stops_printing_is_ended)
+{
+	cr_expect(strstr(run("yes"), "it prints more than"));
+	/* The same, if it ends before all is read. */
+	cr_expect(strstr(run("head -c 2000000 /dev/zero"),
+			 "it prints more than"));
+}
+
 Test(exec_plugin, a_program_that_is_missing_is_named_with_a_hint)
 {
 	char *none[] = { (char *)"/nonexistent/plugin", NULL };

@@ -12,6 +12,11 @@ TestSuite(kube_join, .timeout = 60);
 	"{\"metadata\": {\"name\": \"p%d\", \"namespace\": \"n\"}, " \
 	"\"spec\": {\"nodeName\": \"alder\", \"containers\": "       \
 	"[{\"name\": \"c\"}]}, \"status\": {\"podIP\": \"10.0.0.1\"}}"
+/* The pod number 3, with another address. */
+#define POD_CHANGED                                                 \
+	"{\"metadata\": {\"name\": \"p3\", \"namespace\": \"n\"}, " \
+	"\"spec\": {\"nodeName\": \"alder\", \"containers\": "      \
+	"[{\"name\": \"c\"}]}, \"status\": {\"podIP\": \"10.0.0.2\"}}"
 #define NODE "{\"metadata\": {\"name\": \"alder\"}}"
 
 static int put(struct kube_stores *s, enum kube_resource_id id,
@@ -71,6 +76,9 @@ Test(kube_join, memory_is_limited)
 	s.bytes_max = s.bytes;
 	cr_expect(join(&s, c, 10) == 0);
 	cr_expect(put_pod(&s, 10) == ERR_TOOBIG);
+	cr_expect(s.of[KUBE_POD].objects.count == 10);
+	/* An object that is replaced by one of its size needs no more. */
+	cr_expect(!put(&s, KUBE_POD, POD_CHANGED));
 	cr_expect(s.of[KUBE_POD].objects.count == 10);
 	/* A changed node would need more memory while the old groups live. */
 	s.bytes_max = own + 1;
