@@ -159,9 +159,9 @@ static void collector_scan(struct collector *c)
 }
 
 /*
- * Update the priority of this thread (collector_priority.h). collector_turn()
- * updates it at its start. A turn may last for seconds, so the steps of a turn
- * call this function, too.
+ * Update the priority of this thread (collector_priority.h) in the middle of a
+ * turn. collector_turn() updates the priority at its start, but a turn may last
+ * for seconds.
  */
 static void collector_measure(struct collector *c)
 {
@@ -265,12 +265,10 @@ static void collector_report(void *ctx, const struct side_band_record *r)
 	}
 	/*
 	 * The held samples of this process belong to the program that it ran
-	 * before, and so does what is being read about it.
+	 * before.
 	 */
-	if (r->kind == SIDE_BAND_EXEC) {
+	if (r->kind == SIDE_BAND_EXEC)
 		collector_take_held_of(c, r->pid);
-		(void)process_table_answer(&c->processes, r->pid, r->time);
-	}
 	process_table_report(&c->processes, r, c->now);
 }
 
@@ -506,7 +504,10 @@ static void *collector_run(void *collector)
 	do
 		collector_turn(c);
 	while (collector_wait(c));
-	/* Hand over the samples that were taken since the last window. */
+	/*
+	 * Stop sampling, and hand over the windows that the collector still
+	 * has.
+	 */
 	sampler_stop(c->sampler);
 	collector_window_end(c);
 	collector_turn(c);
@@ -519,8 +520,9 @@ static void *collector_run(void *collector)
 
 /*
  * Return a size for the ring buffer in bytes: a power of two, with room for the
- * samples that all CPUs take in two turns, 1 KiB each, but at most 64 MiB. `hz`
- * is the number of samples a second on each CPU.
+ * samples that all CPUs take in two turns (TURN_MS), 1 KiB each, but at least
+ * 256 KiB and at most 64 MiB. `hz` is the number of samples a second on each
+ * CPU.
  */
 static uint32_t collector_ring(unsigned hz)
 {
@@ -545,7 +547,10 @@ static int collector_open(struct collector *c, struct err *err)
 	rc = sampler_open(&o, &c->sampler, err);
 	if (!rc && c->o.measure)
 		rc = sampler_measure(c->sampler, err);
-	/* Reports begin before the scan, so that no process is missed. */
+	/*
+	 * Reports begin before collector_begin() asks for a scan of /proc. So a
+	 * process that starts during the scan is reported, and none is missed.
+	 */
 	if (!rc)
 		rc = side_band_open(&c->side_band, err);
 	return rc;

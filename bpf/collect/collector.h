@@ -6,16 +6,16 @@
  * (profile_sink.h) one profile for each series and each kind of samples (CPU
  * time, waits of threads) of which there are samples. A series is a program in
  * a container, a systemd unit or a cgroup, unless rules or the option `labels`
- * say otherwise. Then the collector hands over a heartbeat for each kind that
- * is sampled: a profile that says that the machine was sampled (docs/ebpf.md).
- * A kind of which too many samples were lost has no heartbeat. If the option
- * `labels` is set, there are no heartbeats at all.
+ * say otherwise. After these profiles, the collector hands over a heartbeat for
+ * each kind that is sampled: a profile that says that the machine was sampled
+ * (docs/ebpf.md). A kind of which too many samples were lost has no heartbeat.
+ * If the option `labels` is set, there are no heartbeats at all.
  *
  * Ownership: a collector owns its threads, until collector_stop().
  * Threads: collector_start() and collector_stop() by one thread; statistics by
  * any. The sink is called by a thread of the collector.
  * Locks: none is held while the sink is called.
- * Units: milliseconds, unless a name says otherwise.
+ * Units: as in the names.
  */
 #ifndef BPF_COLLECT_COLLECTOR_H
 #define BPF_COLLECT_COLLECTOR_H
@@ -39,21 +39,27 @@ enum {
 };
 
 /*
- * Options of a collector. What the members point to is borrowed, until
- * collector_stop().
+ * Options of a collector. What the members point to is borrowed until
+ * collector_stop(), except `node`, which collector_start() copies.
  */
 struct collector_options {
 	unsigned hz; /* CPU samples a second on each CPU; 0: none */
 	/* One in this many waits of threads is sampled; 0: none. */
 	unsigned off_cpu;
-	/* length of an interval; INT64_MAX: it lasts until collector_stop() */
+	/*
+	 * Length of an interval; INT64_MAX: no limit. An interval ends earlier
+	 * if `memory` is used up, and at collector_stop().
+	 */
 	int64_t interval_ms;
 	/*
 	 * bytes for the samples of the windows (sample_window.h) that were not
 	 * handed over yet
 	 */
 	size_t memory;
-	/* value of the label `node`; not used if `labels` is set */
+	/*
+	 * Value of the label `node`, never NULL. It has no effect if `labels`
+	 * is set.
+	 */
 	const char *node;
 	const struct relabel_rules *rules;  /* may be NULL */
 	struct container_names *containers; /* may be NULL */
@@ -77,7 +83,10 @@ struct collector_options {
 	 * As `helper_argv`, but the program calls collector_help_processes().
 	 */
 	char *const *process_argv;
-	/* Directory with debug files by build ID; NULL or empty: none. */
+	/*
+	 * Directory with separate debug files, by build ID or by the path of
+	 * the program (debug_file.h); NULL or empty: none.
+	 */
 	const char *debug_dir;
 	const struct log *log; /* may be NULL */
 	/* fill in `runs`, `run_ns` and `map_bytes` of the statistics */
@@ -112,7 +121,10 @@ struct collector_stats {
 	 */
 	int64_t memory_full;
 	int64_t groups_full; /* samples lost: there are too many series */
-	/* sampled waits that have ended and were not lost */
+	/*
+	 * sampled waits that have ended and were neither lost nor dropped by
+	 * rules
+	 */
 	int64_t off_cpu;
 	/*
 	 * CPU time in the intervals that were handed over, in ns. `sampled_ns`
@@ -158,9 +170,9 @@ struct collector;
  * been read, but at the latest 10 s later; `sampling` and `failure` in the
  * statistics say whether sampling has begun. ERR_UNSUPPORTED: the kernel cannot
  * or must not be sampled, this process is in a PID namespace of its own, or
- * /proc is not mounted; ERR_DENIED: a capability is missing; the message lists
- * those that are needed. Other errors as sampler_open(), sampler_measure(),
- * side_band_open() and err_sys().
+ * /proc is not mounted. ERR_DENIED: the kernel refuses a call, mostly because a
+ * capability is missing. The message says what is needed. Other errors as
+ * sampler_open(), sampler_measure(), side_band_open() and err_sys().
  */
 NODISCARD int collector_start(const struct collector_options *o,
 			      struct collector **out, struct err *err);

@@ -2,7 +2,8 @@
 /*
  * The collector's state, which the sources of the collector share.
  *
- * Ownership: a collector owns everything in it.
+ * Ownership: a collector owns everything in it, except what `o` points to
+ * (struct collector_options).
  * Threads: the collector's own thread, but for `shown`, which mu guards.
  */
 #ifndef BPF_COLLECT_COLLECTOR_PRIVATE_H

@@ -471,7 +471,10 @@ static void sample_take(struct collector *c, const struct sample_record *r,
 		sample_take_now(c, r, in);
 }
 
-/* Take the held samples of which `waits` says that they do not wait. */
+/*
+ * Take the held samples for whose process waits() returns false, and those that
+ * have waited for HELD_SAMPLES_MS at the time `now`.
+ */
 static void sample_take_held(struct collector *c,
 			     bool (*waits)(void *ctx, uint32_t pid), void *ctx,
 			     uint64_t now)
@@ -503,9 +506,9 @@ void collector_take_held_of(struct collector *c, uint32_t pid)
 }
 
 /*
- * Return the length of the part of a wait up to `until` that no window has yet,
- * in ns. `h` is the header of a kept SAMPLE_WAITS record, where `since` is the
- * end of the part that windows have; 0: they have none.
+ * Return how many ns of a wait, up to `until`, are in no window yet. `h` is the
+ * header of the SAMPLE_WAITS record in c->waiting. h->since is the end of the
+ * part that windows already have; 0: they have none.
  */
 static uint64_t wait_rest(const struct sample_header *h, uint64_t until)
 {
@@ -515,10 +518,11 @@ static uint64_t wait_rest(const struct sample_header *h, uint64_t until)
 }
 
 /*
- * Add the part of a wait up to `until` that no window has yet to the window of
- * the time just before `until`. The time is added, but no sample is counted,
- * because the wait goes on: it is counted when it ends. False: the part was not
- * added, see sample_add().
+ * Of a wait up to `until`, take the part that is in no window yet
+ * (wait_rest()), and add this part to the window of the time just before
+ * `until`. The time is added, but no sample is counted, because the wait goes
+ * on: it is counted when it ends. False: the part was not added, see
+ * sample_add().
  */
 static bool sample_add_part(struct collector *c, struct sample_record *r,
 			    uint64_t until)

@@ -32,26 +32,27 @@ void collector_take(struct collector *c, const struct sample_record *r);
 void collector_learn(struct collector *c, const struct scan_result *r);
 
 /*
- * Take the held samples that need not wait any longer: those whose processes
- * are not being read any more, and those that have waited for HELD_SAMPLES_MS
- * at the time `now` (in monotonic ms). They are added to the windows of their
- * times, or counted as lost or dropped.
+ * Take the held samples that need not wait any longer: those for which no facts
+ * are being read any more, about the process or its parent, and those that have
+ * waited for HELD_SAMPLES_MS at the time `now` (in monotonic ms). They are
+ * added to the windows of their times, or counted as lost or dropped.
  */
 void collector_take_held(struct collector *c, uint64_t now);
 
 /*
  * Take the samples of the process `pid` that are held because facts about it or
- * about its parent are being read. To be called before it begins to run another
- * program: what is known of the program of these samples is then forgotten.
+ * about its parent are being read. To be called before the report that the
+ * process runs another program is applied: with this report, the process table
+ * forgets the program to which these samples belong.
  */
 void collector_take_held_of(struct collector *c, uint32_t pid);
 
 /*
- * For each thread that waits, add the part of its wait up to `until` (in
- * monotonic ns) that no window has yet to the window of the time just before
- * `until`. The rest of the wait belongs to the next window. Forget the waits of
- * threads that do not exist any more, of processes that rules drop, and of
- * processes for which there are too many series.
+ * For each thread that waits: of the wait up to `until` (in monotonic ns), take
+ * the part that is in no window yet, and add this part to the window of the
+ * time just before `until`. The wait after `until` belongs to later windows.
+ * Forget the waits of threads that do not exist any more, of processes that
+ * rules drop, and of processes for which there are too many series.
  */
 void collector_add_waits(struct collector *c, uint64_t until);
 

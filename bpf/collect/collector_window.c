@@ -104,7 +104,10 @@ void collector_window_begin(struct collector *c)
 {
 	const struct kernel_account now = collector_account(c);
 
-	/* No samples were taken before, so these windows have none. */
+	/*
+	 * These windows are from before sampling began. They have no samples,
+	 * or a few from an attempt to begin that failed.
+	 */
 	sample_window_free(c->closing);
 	c->closing = NULL;
 	sample_window_free(c->window);
@@ -156,8 +159,9 @@ static void collector_end_window(struct collector *c, int64_t at_ns,
 		int64_t lost = now->lost[kind] - before->lost[kind];
 
 		/*
-		 * The difference may be negative: the two counters behind
-		 * `lost` were not read at the same moment.
+		 * For WINDOW_OFF_CPU, the difference may be negative: now->lost
+		 * is computed from two counters that are not read at the same
+		 * moment (collector_account()).
 		 */
 		a->lost[kind] += lost > 0 ? lost : 0;
 	}
@@ -182,8 +186,8 @@ struct sample_window *collector_window_of(struct collector *c, uint64_t time)
  * End c->window and begin the next window at `at_ns`. No sample from after that
  * time may have been added yet. The window that ends becomes c->closing, which
  * must be NULL before. It is handed over when it has all samples from before
- * `at_ns`. The kernel's counters are read now, which may be a little later than
- * `at_ns`.
+ * `at_ns`. The kernel's counters are read now, which may be a little before or
+ * after `at_ns`.
  */
 static void collector_next_window(struct collector *c, int64_t at_ns)
 {

@@ -50,7 +50,8 @@ bool elf_queue_is_idle(struct elf_queue *q);
 /*
  * Let the thread read the file `f`, whose path and identity are copied. The
  * queue must be idle. `number` is the number of the file in the file table.
- * `user` is the user whose file it is, for file_helper_set_user().
+ * `user` is the user to whose share the process f->pid counts
+ * (user_ranges_share()), for file_helper_set_user().
  */
 void elf_queue_submit(struct elf_queue *q, uint32_t number,
 		      const struct mapped_file *f, uint32_t user);

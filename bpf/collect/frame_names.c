@@ -100,8 +100,8 @@ static int window_file_open(const void *opener, const char *path)
 					       .identity = f->identity });
 	/*
 	 * Another process may have the PID by now. Open the file only if the
-	 * process that has the PID now has the user f->uid, as the process had
-	 * that mapped the file of the window.
+	 * process that has the PID now runs as f->uid, the user of the process
+	 * that had mapped the file of the window.
 	 */
 	process_user_read(&user, f->pid);
 	fd = user.uid == f->uid ? process_reader_open(o->processes, f->pid,

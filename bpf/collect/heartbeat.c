@@ -8,10 +8,14 @@
 
 #include "pprof/proto/encode.h"
 
-/* The label that tells what became of the samples. */
+/*
+ * Name of the label that says what the values of a sample of the heartbeat are
+ * about: samples of the window, by what became of them, or CPU time of the
+ * machine.
+ */
 #define LABEL_STATE "state"
 
-/* The samples of a window by what became of them. */
+/* How many samples of one kind a window has, by what became of them. */
 struct heartbeat_samples {
 	struct window_total kept;
 	int64_t dropped;

@@ -3,8 +3,8 @@
  * Held samples: samples that wait while facts about their processes, or about
  * the parents of these, are being read. The facts decide to which series a
  * sample belongs, and to which files the addresses of its stack belong. A
- * sample is taken when reading has ended, with success or not, or else after
- * HELD_SAMPLES_MS.
+ * sample leaves the list when reading has ended, with success or not, or else
+ * after HELD_SAMPLES_MS.
  *
  * Ownership: the list owns copies of the samples.
  * Threads: one thread at a time.
@@ -61,8 +61,8 @@ bool held_samples_take(struct held_samples *h, size_t *at,
 		       uint64_t now, struct held_sample *out);
 
 /*
- * Whether the list has a sample that was taken before `time` (in monotonic ns,
- * as in struct window_input).
+ * Whether the list has a sample whose `in.time` is before `time`. Both times
+ * are in monotonic ns.
  */
 bool held_samples_before(const struct held_samples *h, uint64_t time);
 

@@ -15,9 +15,17 @@ enum {
 	 * Number of fields of /proc/PID/stat after the name, up to starttime.
 	 */
 	STAT_FIELDS_TO_START = 20,
+	/*
+	 * Largest size of /proc/PID/status in bytes. A process may be in 65 536
+	 * groups, of up to 11 bytes each.
+	 */
+	STATUS_MAX = 1 << 20,
 };
 
-/* When a process began, in clock ticks since the boot; 0: it has ended. */
+/*
+ * Return when the process `pid` began, in clock ticks since the boot; 0: it has
+ * ended.
+ */
 static uint64_t jit_process_start(uint32_t pid)
 {
 	struct buf text = { .max = 8192 };
@@ -57,16 +65,16 @@ static uint64_t jit_ticks_at(uint64_t mono_ns)
 /* Return the PID that a process has in its own PID namespace. */
 static uint32_t jit_process_own_number(uint32_t pid)
 {
-	struct buf text = { .max = 8192 };
+	struct buf text = { .max = STATUS_MAX };
 	char path[64];
 	uint32_t own = pid;
 	const char *at;
 
 	snprintf(path, sizeof(path), "/proc/%u/status", pid);
 	if (!file_slurp(path, &text, NULL)) {
-		at = strstr(buf_cstr(&text), "NSpid:");
+		at = strstr(buf_cstr(&text), "\nNSpid:");
 		/* "NSpid:\t812\t7": the innermost namespace is the last one. */
-		for (at = at ? at + 6 : NULL; at && *at == '\t';) {
+		for (at = at ? at + 7 : NULL; at && *at == '\t';) {
 			char *end;
 
 			own = (uint32_t)strtoul(at + 1, &end, 10);

@@ -2,8 +2,9 @@
 /*
  * JIT process: a process with code that it has compiled itself, and the perf
  * map (/tmp/perf-PID.map) in which it writes the names of that code. Only a map
- * that belongs to the user of the process is read, as perf does, because
- * another user could put a map with wrong names there.
+ * that belongs to the user of the process is read, because another user could
+ * put a map with wrong names there. For the same reason, perf reads a map only
+ * if it belongs to root or to the user who runs perf.
  *
  * Ownership: jit_process_fini() closes the map.
  * Threads: one thread at a time.
@@ -48,8 +49,9 @@ void jit_process_read(struct jit_process *j, uint32_t pid,
 /*
  * Return a descriptor of the perf map, which the caller closes, or -1. A map
  * that is not open yet is opened now, unless another process has the PID by
- * now. When the process has ended, its map file remains, and can be opened if
- * everprof sees it at the same path.
+ * now. When the process has ended, its map file remains. It can then be opened
+ * only if everprof sees it at the same path, and the process had the same PID
+ * in its own PID namespace as in everprof's.
  */
 int jit_process_open(const struct jit_process *j,
 		     struct file_helper *processes);

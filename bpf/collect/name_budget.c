@@ -70,7 +70,10 @@ int64_t name_budget_end(const struct name_budget *b, uint64_t file,
 	return end < b->end ? end : b->end;
 }
 
-/* Forbid to read a file for a while, each time for twice as long. */
+/*
+ * Forbid reading a file for a while: PAUSE_FIRST at first, each further time
+ * twice as long, up to PAUSE_MAX.
+ */
 static void name_budget_pause(struct name_budget *b, uint64_t file, int64_t now)
 {
 	const struct slow_file *old = name_budget_slow(b, file);
@@ -94,8 +97,9 @@ void name_budget_spend(struct name_budget *b, uint64_t file, uint32_t uid,
 	unsigned i = name_budget_user(b, uid);
 
 	/*
-	 * If little time was left, reading may have been late although the file
-	 * is not slow.
+	 * If little time was left before the deadline, reading may have been
+	 * late although the file is not slow. So the file counts as slow only
+	 * if reading it took a quarter of the window's time.
 	 */
 	if (late && now - began >= b->window_ms * MS / 4)
 		name_budget_pause(b, file, now);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Name budget: limits the time for finding the names of a window, and how much
- * of this time each user gets. Strangers can make files that take as long to
+ * of this time each user gets. Any user can make files that take as long to
  * read as the reader allows. So a user other than root may take at most half of
  * the time of a window, and a file that took too long is not read again for a
  * while. A perf map counts as a file. Names for which no time was left are

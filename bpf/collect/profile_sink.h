@@ -14,8 +14,8 @@
  * Take an uncompressed profile.proto. The labels and the profile are borrowed.
  * `ms` is the time when the interval of the profile began, in ms since the
  * epoch. Return 0 or an error. After ERR_AGAIN, the profile is offered again,
- * but only for a limited time. After another error, the profile is lost, and
- * counted.
+ * but only for a limited time. After any other error, the profile is lost, and
+ * is counted in `profiles_failed` of struct collector_stats.
  */
 typedef int profile_sink(void *ctx, struct labels *labels, int64_t ms,
 			 struct bytes profile, struct err *err);

@@ -16,7 +16,7 @@
 
 struct profile_writer;
 
-/* All members are borrowed. */
+/* What the members point to is borrowed, until profile_writer_close(). */
 struct profile_writer_options {
 	unsigned hz;
 	unsigned off_cpu;          /* one in this many waits is sampled */

@@ -15,7 +15,10 @@
 struct reading_thread {
 	pthread_t thread;
 	int fd; /* eventfd: the queue makes it readable when it has a result */
-	struct mutex mu; /* guards `stopping` and what the queue shares */
+	/*
+	 * guards `stopping` and the members of the queue that both threads use
+	 */
+	struct mutex mu;
 	pthread_cond_t wake;
 	bool stopping;
 };

@@ -14,7 +14,7 @@
 #include "base/vec.h"
 #include "bpf/kernel/abi.h"
 
-/* The position of a sample in the queue's buffer. */
+/* A sample in the queue: its time, and its position in the buffer. */
 struct queued_stack {
 	uint64_t time;
 	size_t at; /* offset in `records` */

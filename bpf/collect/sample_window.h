@@ -223,10 +223,11 @@ struct window_process {
 /*
  * Return the index in `processes` of a process with code that it has compiled.
  * If the window does not have the process yet, add it. Set *is_new to whether
- * it was added: then the caller has to get the facts about the process read,
- * and to give them to sample_window_take_process(). If the window already has a
- * process with the same PID, `p` counts as another process only if it began
- * after the first sample of that process was taken.
+ * it was added. If so, the caller asks for the facts about the process
+ * (SCAN_JIT), and passes them to sample_window_take_process() when they have
+ * been read. If the window already has a process with the same PID, `p` counts
+ * as another process only if it began after the first sample of that process
+ * was taken.
  */
 uint32_t sample_window_process(struct sample_window *w,
 			       const struct window_process *p, bool *is_new);

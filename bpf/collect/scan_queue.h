@@ -25,9 +25,9 @@
 
 enum {
 	/*
-	 * Largest number of requests (wishes) that wait for the processes of
-	 * one user. If there are more, the oldest request gets no answer; facts
-	 * that are still needed are asked for again.
+	 * Largest number of waiting requests (wishes) about processes of one
+	 * user. If there are more, the oldest one is dropped and gets no
+	 * answer. Facts that are still needed are asked for again.
 	 */
 	SCAN_WISHES_MAX = 32 << 10,
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Waiting threads: the stacks of threads that left their CPU, until they run
- * again and it is known how long they waited.
+ * Waiting threads: the list of threads that left their CPU, each with its
+ * stack. A thread stays in the list until it runs again. Then it is known how
+ * long the thread has waited.
  *
  * Ownership: the list owns copies of the records.
  * Threads: one thread at a time.

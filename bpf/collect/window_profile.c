@@ -122,10 +122,11 @@ static uint32_t maker_build_id(struct profile_maker *m, struct bytes id)
 }
 
 /*
- * Return the mapping of the window's file number `file`, which the first call
- * adds. Processes map the file at different addresses, so the mapping in the
- * profile has addresses as in the ELF file: from the first executable one to
- * the end of the last one.
+ * Return the mapping of the file with the index `file` in `files` of the
+ * window. The first call for a file adds the mapping. Processes map the file at
+ * different addresses, so the mapping in the profile has addresses as in the
+ * ELF file: from the start of the first executable segment to the end of the
+ * last one.
  */
 static uint32_t maker_mapping(struct profile_maker *m, uint32_t file)
 {
@@ -334,8 +335,9 @@ static void maker_label(struct profile_maker *m, struct label_list *l,
 
 /*
  * Return the number of the set of labels that a sample has. The set is added if
- * it is new. All samples of a window have labels with the same names, so two
- * sets are equal if their values are equal.
+ * it is new. All samples of a window have labels with the same names, so all
+ * sets have the same number of labels, and maker_labels_same() need not compare
+ * this number.
  */
 static uint32_t maker_labels(struct profile_maker *m,
 			     const struct window_labels *from)

@@ -29,11 +29,11 @@ enum {
 };
 
 /*
- * This bit is set in an address of user space that does not follow a call: the
- * thread was at this address, or the address is the beginning of a function
- * that was stored as a return address without a call (see `entry` in walk.h).
- * Without the bit, the address is a return address, and the call is just before
- * it.
+ * This bit is set in an address of user space that does not follow a call.
+ * There are three cases: the thread was at this address, a signal interrupted
+ * the thread there, or the address is the beginning of a function that was
+ * stored as a return address without a call (see `entry` in walk.h). Without
+ * the bit, the address is a return address, and the call is just before it.
  */
 #define SAMPLE_EXACT (1ULL << 63)
 
@@ -72,7 +72,7 @@ enum sample_end {
 	 * goroutine
 	 */
 	SAMPLE_COMPLETE,
-	SAMPLE_TRUNCATED,  /* there are more frames than a record can have */
+	SAMPLE_TRUNCATED,  /* there are more than SAMPLE_FRAMES_MAX frames */
 	SAMPLE_NO_PROCESS, /* the process is not known (yet) */
 	SAMPLE_NO_MAPPING, /* an address is in no known mapping */
 	/*
@@ -88,19 +88,20 @@ enum sample_end {
 	SAMPLE_COMPAT, /* a 32-bit program */
 	/*
 	 * the stack has only functions of the kernel: the thread is one of the
-	 * kernel, or its process is ending and has freed its memory
+	 * kernel, or it is ending and has given up the memory of its process
 	 */
 	SAMPLE_KERNEL,
 	/*
-	 * As SAMPLE_COMPLETE, but code for which no unwind table says how to
-	 * find its caller was assumed to keep frame pointers. If that code does
-	 * not keep them, callers are missing.
+	 * As SAMPLE_COMPLETE, but the caller of some code was found by frame
+	 * pointers, although no unwind table says that the code keeps them. If
+	 * the code does not keep them, callers are missing.
 	 */
 	SAMPLE_BY_POINTER,
 	/*
-	 * The stack may not be whole: the program was in its first
-	 * milliseconds, so the kernel may not have had all of its mappings yet.
-	 * The collector sets this value; the kernel never does.
+	 * The stack is not whole, and the program was in its first
+	 * milliseconds. The likely reason is that the collector had not
+	 * published all mappings of the program yet. The collector sets this
+	 * value in place of the one that the sampler sent.
 	 */
 	SAMPLE_STARTING,
 	SAMPLE_ENDS, /* the number of ends */
@@ -131,9 +132,9 @@ struct sample_header {
 	char comm[SAMPLE_COMM_MAX];
 	/*
 	 * SAMPLE_RESUMES: `time` of the SAMPLE_WAITS record; otherwise, the
-	 * kernel stores 0. In a SAMPLE_WAITS record that it keeps, the
-	 * collector stores the end of the part of the wait that windows already
-	 * have.
+	 * kernel stores 0. The collector keeps the SAMPLE_WAITS record of a
+	 * wait that goes on. In this copy, it stores the time up to which the
+	 * wait was added to windows.
 	 */
 	__u64 since;
 };
@@ -159,8 +160,8 @@ enum sampler_counter {
 	SAMPLER_IGNORED, /* ticks in processes that are not sampled */
 	/*
 	 * records of all kinds that were sent or lost; a SAMPLE_RESUMES record
-	 * counts only once it was sent, because it is sent again if the ring
-	 * buffer is full
+	 * counts only once it was sent, because a later switch tries again if
+	 * the ring buffer is full
 	 */
 	SAMPLER_TAKEN,
 	/*

@@ -26,7 +26,10 @@ static inline bool cpu_list_has(const struct cpu_list *l, unsigned cpu)
 	return cpu < CPU_LIST_MAX && l->bits[cpu / 64] >> (cpu % 64) & 1;
 }
 
-/* Parse a list, with or without a line end. False: it is malformed. */
+/*
+ * Parse a list, with or without a line end. False: it is malformed, or a number
+ * is not below CPU_LIST_MAX.
+ */
 NODISCARD bool cpu_list_parse(struct str text, struct cpu_list *out);
 
 /* Read which CPUs are online. */

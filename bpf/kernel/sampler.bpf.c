@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The sampler: a program that runs at each tick of a clock on each CPU, and
- * sends where the CPU is, as a stack of the kernel and of user space. A second
- * program runs at each switch of threads. For some of the threads that leave
- * their CPU, it sends where they wait, and later that they run again.
+ * sends the stack of the thread that the CPU runs, in the kernel and in user
+ * space. A second program runs at each switch of threads. For some of the
+ * threads that leave their CPU, it sends where they wait, and later that they
+ * run again.
  *
  * The verifier checks a global function (neither static nor inline), such as
  * sampler_step(), only once, however often it is called. This is why a walk of
@@ -332,11 +333,17 @@ WALK_INLINE void sample_from_kernel(struct scratch *s)
 
 	s->record.header.end = SAMPLE_KERNEL;
 	/*
-	 * A process that ends frees its memory, with the user stacks, before
-	 * its threads end; `mm` is then NULL.
+	 * A thread that ends gives up the memory of its process, with the user
+	 * stacks, while it still runs in the kernel. From then on, its `mm` is
+	 * NULL.
+	 */
+	/*
+	 * A worker thread of the kernel that belongs to a process (io_uring,
+	 * vhost) has its memory, but never was in user space: its address there
+	 * is 0.
 	 */
 	if (!(BPF_CORE_READ(task, flags) & PF_KTHREAD) &&
-	    BPF_CORE_READ(task, mm) && !entry_registers(&regs))
+	    BPF_CORE_READ(task, mm) && !entry_registers(&regs) && regs.rip)
 		s->record.header.end = sample_user(s, &regs);
 }
 
@@ -423,8 +430,8 @@ WALK_INLINE int switch_is_sampled(__u64 pid_tgid,
 				  const struct task_struct *prev)
 {
 	/*
-	 * The idle task, and threads that will never run again, are not
-	 * sampled.
+	 * The idle task, and threads that are ending, are not sampled. The last
+	 * wait of an ending thread would never end.
 	 */
 	if (!(pid_tgid >> 32) || BPF_CORE_READ(prev, flags) & PF_EXITING)
 		return 0;

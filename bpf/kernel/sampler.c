@@ -208,7 +208,10 @@ static int sampler_receive(void *ctx, void *data, size_t size)
 	struct sampler *s = ctx;
 	const struct sample_record *r = data;
 
-	/* The program in the kernel writes whole records only. */
+	/*
+	 * Skip a record that is shorter than its header says. The programs in
+	 * the kernel do not send such records.
+	 */
 	if (size >= sampler_record_size(&r->header))
 		s->visit(s->ctx, r);
 	return 0;

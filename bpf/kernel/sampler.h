@@ -40,7 +40,8 @@ struct sampler;
  * is too old, or must not be sampled (see kernel_gate.h); the kernel has no
  * type information; this process is not in the initial PID namespace, as in
  * most containers; or /proc is not mounted. ERR_DENIED: a capability is
- * missing; the message lists all that are needed. Otherwise the errors of
+ * missing, and the message lists all that are needed; or the kernel refuses the
+ * programs although no capability is missing. Otherwise the errors of
  * err_sys().
  */
 NODISCARD int sampler_open(const struct sampler_options *o,
@@ -106,8 +107,9 @@ NODISCARD int sampler_cost_of(struct sampler *s, struct sampler_cost *out,
 			      struct err *err);
 
 /*
- * Return the number of instructions that the verifier looked at, of all loaded
- * programs, or 0 if the kernel does not say (before Linux 5.16).
+ * Return how many instructions the verifier looked at when it checked the
+ * loaded programs of the sampler, or 0 if the kernel does not say (before Linux
+ * 5.16).
  */
 uint32_t sampler_verified(struct sampler *s);
 

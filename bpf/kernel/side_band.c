@@ -237,9 +237,11 @@ void side_band_drain(struct side_band *s, side_band_visit *visit, void *ctx)
 	uint64_t *behind = mem_zalloc(s->rings.count, sizeof(*behind));
 	/*
 	 * Leave reports later than now in the buffers. The buffers are read one
-	 * after another, and reports arrive meanwhile. Without this limit, a
-	 * report of a CPU whose buffer is read last could be shown before an
-	 * earlier report that arrived in a buffer which had been read already.
+	 * after another, and reports arrive meanwhile. Without this limit, an
+	 * earlier report could arrive in the first buffer after that was read,
+	 * and a later report in the last buffer before that is read. Then
+	 * `visit` would get the later report in this call, and the earlier one
+	 * in the next call.
 	 */
 	uint64_t until = (uint64_t)clock_mono_ns();
 

@@ -21,8 +21,9 @@ struct side_band;
 
 /*
  * Begin to receive reports of all CPUs that are online. ERR_DENIED: the
- * capability CAP_PERFMON is missing. Other errors as cpu_list_online() and
- * err_sys().
+ * capability CAP_PERFMON is missing, something refuses perf_event_open(), or
+ * the limit of locked memory is reached; the message says what to do. Other
+ * errors as cpu_list_online() and err_sys().
  */
 NODISCARD int side_band_open(struct side_band **out, struct err *err);
 

@@ -77,7 +77,7 @@ static void side_band_task(struct dec *d, enum side_band_kind kind,
 	out->pid = dec_le32(d);
 	out->parent = dec_le32(d);
 	out->tid = dec_le32(d);
-	dec_le32(d); /* thread that made it */
+	dec_le32(d); /* thread of the parent */
 	dec_le64(d); /* time */
 }
 

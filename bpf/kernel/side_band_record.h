@@ -38,8 +38,8 @@ struct side_band_record {
 	uint32_t pid;
 	uint32_t tid;
 	/*
-	 * FORK: process that made the new one or the thread; EXIT: parent
-	 * process
+	 * FORK: the process that made the new process or thread; EXIT: the
+	 * parent process
 	 */
 	uint32_t parent;
 	/* MAP: addresses `start` to `end`; `offset` of `start` in the file */

@@ -15,8 +15,9 @@
 #define WALK_INLINE static inline __attribute__((always_inline))
 
 /*
- * In the kernel, the searches are global functions, so that the kernel's
- * verifier looks at them once, and not again for each path to a call.
+ * In the kernel, walk_find_mapping() and walk_find_row() are global functions,
+ * so that the kernel's verifier looks at each of them once, and not again for
+ * each path to a call.
  */
 #ifndef WALK_FUNCTION
 #define WALK_FUNCTION static inline
@@ -24,7 +25,11 @@
 
 enum {
 	WALK_REGISTERS = 16,
-	/* Largest number of halvings that a search needs. */
+	/*
+	 * Largest number of times that a binary search halves its range. This
+	 * is enough for 65 535 mappings of a process, and for 16 million runs
+	 * of a page.
+	 */
 	WALK_MAPPING_TURNS = 16,
 	WALK_RUN_TURNS = 24,
 };
@@ -40,7 +45,10 @@ enum {
 /* An rbp that is not known; no memory can be read there. */
 #define WALK_FP_LOST (~0ULL)
 
-/* The state of a walk: the frame that it has reached. */
+/*
+ * The state of a walk. `ip`, `sp` and `fp` are rip, rsp and rbp in the frame
+ * that the walk has reached.
+ */
 struct walk {
 	__u64 ip;
 	__u64 sp;
@@ -67,8 +75,8 @@ struct walk {
 	 */
 	__u32 entry;
 	/*
-	 * Code for which no unwind table says how to find its caller was
-	 * assumed to keep frame pointers.
+	 * Whether the caller of some code was found by frame pointers, although
+	 * no unwind table says that the code keeps them.
 	 */
 	__u32 guessed;
 	__u64 registers[WALK_REGISTERS];

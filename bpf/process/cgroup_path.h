@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parser of the path of a cgroup: it finds the systemd unit and the container
- * to which the processes of the cgroup belong. Container runtimes and the
- * kubelet put the ID of a container, 64 hexadecimal digits, into the name of
- * the container's cgroup, which is an element of the path. The names of
- * systemd's units end with ".service" and the like (systemd.unit(5)). Of
- * several units or containers, the innermost one counts.
+ * to which the processes of the cgroup belong. Container runtimes put the ID of
+ * a container, 64 hexadecimal digits, into the name of the container's cgroup,
+ * which is an element of the path. The names of systemd's units end with
+ * ".service" and the like (systemd.unit(5)). Of several units or containers,
+ * the innermost one counts.
  *
  * Ownership: the results borrow from the path or text.
  * Threads: any.
@@ -28,7 +28,7 @@ enum {
 struct cgroup_path {
 	struct str unit;      /* "nginx.service", "session-3.scope" */
 	struct str container; /* ID of CONTAINER_ID_LEN digits */
-	bool kubernetes;      /* the container belongs to a pod */
+	bool kubernetes;      /* an element begins with "kubepods" */
 };
 
 /* Parse the path of a cgroup. */

@@ -16,8 +16,8 @@
 #define CONTAINER_LOGS "/var/log/containers"
 
 /*
- * The names that a link has for its container. Kubernetes permits at most 253
- * bytes for each name.
+ * The parts of the name of a link, without the ID of the container. Kubernetes
+ * permits at most 253 bytes for each part.
  */
 struct container_log {
 	char namespace[256];

@@ -66,8 +66,8 @@ size_t container_set_count(const struct container_set *s)
 }
 
 /*
- * Copy `labels` into the arena of the set, and store their hash, which depends
- * on their order, in *hash.
+ * Copy `labels` into the arena of the set, and store their hash in *hash. It
+ * does not depend on their order: an answer may list them in any order.
  */
 static const struct label *labels_copy(struct container_set *s,
 				       const struct label *labels, size_t count,
@@ -79,8 +79,8 @@ static const struct label *labels_copy(struct container_set *s,
 	for (size_t i = 0; i < count; i++) {
 		copy[i].name = arena_str(&s->arena, labels[i].name);
 		copy[i].value = arena_str(&s->arena, labels[i].value);
-		*hash = *hash * 31 + hash_key(bytes_of(labels[i].name));
-		*hash = *hash * 31 + hash_key(bytes_of(labels[i].value));
+		*hash += hash_number(hash_key(bytes_of(labels[i].name)) * 31 +
+				     hash_key(bytes_of(labels[i].value)));
 	}
 	return copy;
 }

@@ -26,8 +26,8 @@ file_operation *const elf_operations[ELF_OPERATIONS] = {
 };
 
 /*
- * Copy the vDSO, which all processes have, into a file in memory. Returns its
- * descriptor, or -1.
+ * Copy the vDSO of everprof, which is also that of all other 64-bit processes,
+ * into a file in memory. Returns its descriptor, or -1.
  */
 static int elf_reader_open_vdso(void)
 {
@@ -39,8 +39,10 @@ static int elf_reader_open_vdso(void)
 	if (fd < 0)
 		return -1;
 	/*
-	 * The length of the image is not known; write() fails behind the end of
-	 * the image.
+	 * The length of the image is not known, so up to VDSO_MAX bytes are
+	 * copied. write() fails at the first page that is not mapped. If
+	 * another mapping follows the image directly, its bytes are copied,
+	 * too, but no header of the image refers to them.
 	 */
 	for (long at = 0; at < VDSO_MAX; at += page) {
 		if (write(fd, image + at, (size_t)page) != page)

@@ -64,14 +64,14 @@ struct elf_helpers {
 
 /*
  * Open the file of `f` with the rights of the user of the process, and return
- * its descriptor, or -1. These files are tried: the one at the path as the
- * process sees it; the program that the process runs, unless the identity is
- * empty; the one at the same path as everprof sees it. If the process has
- * ended, or has another user by now, only the last of them is tried, and
- * everyone must be allowed to read it. A file that has another inode than the
- * identity is not opened. A build ID is not compared, so the file may have
- * another build ID than the wanted one. For the path "[vdso]", a copy of the
- * vDSO is returned.
+ * its descriptor, or -1. These files are tried in this order, until one can be
+ * opened: the file at the path as the process sees it, the program that the
+ * process runs (unless the identity is empty), and the file at the same path as
+ * everprof sees it. If the process has ended, or has another user by now, only
+ * the last of them is tried, and everyone must be allowed to read it. A file
+ * that has another inode than the identity is not opened. A build ID is not
+ * compared, so the file may have another build ID than the wanted one. For the
+ * path "[vdso]", a copy of the vDSO is returned.
  */
 int elf_reader_open(struct file_helper *processes, const struct wanted_file *f);
 
@@ -86,12 +86,13 @@ struct elf_read {
 
 /*
  * Read the facts of the file of `f`, unless it still has the state f->known
- * (out->unchanged). The helper's answer, from which out->facts borrows, is
- * stored in `answer`, which must be empty before. ERR_NOTFOUND: the file does
- * not exist any more, has been replaced by another one, or must not be read by
- * the user of the process. ERR_CORRUPT: the file or the helper's answer is
- * damaged, or the helper ended. Other errors as elf_facts_read() and
- * file_helper_call(). After an error, out->fd is -1.
+ * (out->unchanged). The answer of helpers->files, from which out->facts
+ * borrows, is stored in `answer`, which must be empty before. ERR_NOTFOUND: the
+ * file does not exist any more, has been replaced by another one, or must not
+ * be read by the user of the process. This code also says that
+ * helpers->processes failed. ERR_CORRUPT: the file or the answer of
+ * helpers->files is damaged, or this helper ended. Other errors as
+ * elf_facts_read() and file_helper_call(). After an error, out->fd is -1.
  */
 NODISCARD int elf_reader_read(const struct elf_helpers *helpers,
 			      const struct wanted_file *f, struct buf *answer,

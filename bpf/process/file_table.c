@@ -335,7 +335,9 @@ uint32_t file_table_get(struct file_table *t, struct str path,
 	return number;
 }
 
-/* Halve the reading time of each user, every FILE_FADE_MS. */
+/*
+ * Halve `spent` of each user, unless this was done less than FILE_FADE_MS ago.
+ */
 static void file_table_fade(struct file_table *t, uint64_t now)
 {
 	if (now < t->faded_at + FILE_FADE_MS)
@@ -389,9 +391,12 @@ bool file_table_learn(struct file_table *t, uint32_t number,
 	t->users[f->user].spent += now - t->asked_at;
 	/*
 	 * If the file was known before and cannot be read again, its facts
-	 * stay.
+	 * stay. Its unwind table may have been evicted while no process had the
+	 * file. Then it must be read later, so the attempt has failed.
 	 */
-	f->state = facts || f->segments ? MAPPED_READ : MAPPED_FAILED;
+	f->state = facts || (f->segments && f->table != TABLE_STORE_NONE) ?
+			   MAPPED_READ :
+			   MAPPED_FAILED;
 	f->failures = facts ? 0 :
 			      f->failures + (f->failures < FILE_FAILURES_MAX);
 	if (!facts)

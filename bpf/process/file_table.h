@@ -3,9 +3,9 @@
  * File table: the files that processes have mapped, and what is known of them.
  * A file is identified by its path, by its build ID or inode, and by the user
  * of the processes. The build ID or inode distinguishes a file from another one
- * that has replaced it. The user is needed because another user may see another
- * file at the same path, to which somebody has copied the build ID, or may not
- * be allowed to read the file.
+ * that has replaced it. The user is needed for two reasons. Another user may
+ * see another file at the same path, and somebody may have copied the build ID
+ * into that file. Or the other user may not be allowed to read the file.
  *
  * What is known of a file stays for a while when its last process has ended, so
  * that a program that runs again and again is read once. The file itself is
@@ -41,7 +41,8 @@ enum {
 	FILE_TABLE_MAX = 64 << 10,
 	/*
 	 * Largest number of files of the processes of one user other than root.
-	 * All processes that end before their user is known count as one user.
+	 * Processes that ended before their user was known, and for which there
+	 * is not even a guess (process_uid.h), together count as one user.
 	 */
 	FILE_USER_MAX = FILE_TABLE_MAX / 4,
 	/*
@@ -111,7 +112,10 @@ struct mapped_file {
 	unsigned user; /* index in `users` of the table */
 	enum mapped_state state;
 	bool live; /* not a gap in the array of files */
-	/* file_table_count() was called for it at the last count */
+	/*
+	 * file_table_count() was called for it since file_table_count_begin(),
+	 * or it was added since then
+	 */
 	bool in_use;
 	/*
 	 * when file_table_count_end() closed it, because it was not in use; 0:
@@ -158,11 +162,12 @@ struct file_user {
 	uint32_t open;   /* files that stay open */
 	uint32_t unused; /* files that no process has */
 	/*
-	 * how long reading the user's files took, in ms; halved every
-	 * FILE_FADE_MS
+	 * how long reading the user's files took, in ms; file_table_next()
+	 * halves it, at most once in FILE_FADE_MS
 	 */
 	uint64_t spent;
-	struct file_numbers unread; /* files to be read, the newest last */
+	/* files to be read; the one that was asked for last is the last one */
+	struct file_numbers unread;
 };
 
 /* All files. */
@@ -180,13 +185,13 @@ struct file_table {
 	struct file_user users[FILE_USERS]; /* root in front */
 	unsigned user_count;
 	uint64_t faded_at; /* when the times of all users were halved last */
-	uint64_t asked_at; /* when the file that is pending was asked for */
+	uint64_t asked_at; /* when file_table_next() last returned a file */
 };
 
 /*
- * Begin with no files. `store` and `ranges`, which may be NULL, must outlive
- * the table. How many files may stay open follows from the limit on open files
- * (RLIMIT_NOFILE) that this process has at this moment.
+ * Begin with no files. `store` must outlive the table. `ranges` must, too,
+ * unless it is NULL. How many files may stay open follows from the limit on
+ * open files (RLIMIT_NOFILE) that this process has at this moment.
  */
 void file_table_init(struct file_table *t, struct table_store *store,
 		     const struct user_ranges *ranges);

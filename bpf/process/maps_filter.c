@@ -9,7 +9,12 @@
 
 enum {
 	MAPS_PIECE = 64 << 10,
-	/* The longest line has numbers, and a path of PATH_MAX with escapes. */
+	/*
+	 * Room for a line with its numbers and a path of PATH_MAX bytes, each
+	 * of which may be escaped as four bytes. A path may be longer, in
+	 * directories that are nested deeply. If its line does not fit, this
+	 * line and all later ones are left out.
+	 */
 	MAPS_LINE_MAX = 20 << 10,
 };
 

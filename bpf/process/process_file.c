@@ -120,10 +120,11 @@ static bool process_file_may_search(int dir, struct file_search *s)
 }
 
 /*
- * Walk along a path as the user could, one name at a time. Each place is
- * checked and left through the same descriptor: if its path were looked up
- * twice, somebody could mount another directory there in between. Takes `dir`
- * over. Returns a descriptor of O_PATH, or -1.
+ * Walk along a path as the user could, one name at a time. Each directory is
+ * checked, and the next name is looked up in it, through the same descriptor:
+ * if the path of the directory were looked up twice, somebody could mount
+ * another directory there in between. Takes `dir` over. Returns a descriptor of
+ * O_PATH, or -1.
  */
 static int process_file_walk(int dir, const char *path, struct file_search *s)
 {
@@ -169,9 +170,11 @@ static int process_file_open_place(int place, struct file_search *s,
 }
 
 /*
- * Whether `u` is still the user of process `pid`. If not, a link of /proc/PID
- * that was opened must not be used: as another user, the process may have made
- * namespaces, and the link may lead into them.
+ * Whether `u` is still the user of process `pid`. Always true for the calling
+ * process. If the process has another user by now, a link of /proc/PID that was
+ * opened must not be used: this user may have moved the process into a mount
+ * namespace of their own, and the link may lead there. Files would then be
+ * opened with the rights of `u` at places that this user has chosen.
  */
 static bool process_file_has_user(uint32_t pid, const struct process_user *u)
 {

@@ -31,7 +31,7 @@ enum {
 /* Facts about a process. A text is empty if the fact is not known. */
 struct process_facts {
 	uint32_t pid;
-	struct str exe;     /* path of its program */
+	struct str exe;     /* path of its program, or a name in its place */
 	struct str name;    /* as /proc/PID/comm has it */
 	struct str cgroup;  /* path */
 	struct str cmdline; /* arguments, separated by blanks */

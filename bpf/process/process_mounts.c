@@ -53,7 +53,7 @@ static bool mounts_same_object(const struct stat *a, const struct stat *b)
  * everprof, so that only root can mount there. The answer may become false and
  * then true again: the process can leave its mount namespace while one of its
  * threads stays there. When that thread calls execve(), it takes over the PID
- * of the process, and so the process is in the first namespace again.
+ * of the process, and so the process is in its old mount namespace again.
  */
 static bool mounts_are_of_root(uint32_t pid)
 {
@@ -152,8 +152,9 @@ static bool mounts_visit(uint32_t pid, mount_visitor *visit, void *ctx,
 }
 
 /*
- * Return the number of the mount that `place` is on, or 0, which is the number
- * of no mount, if it is not known.
+ * Return the number of the mount that `place` is on, or 0 if it is not known.
+ * No mount in a list of mounts has the number 0: the kernel gives this number
+ * to a mount of its own, such as that of memfd_create().
  */
 static uint32_t mounts_number(int place)
 {

@@ -66,14 +66,20 @@ static bool process_has_table(const struct process_table *t,
 static bool process_publish_less(struct process_table *t, struct process *p)
 {
 	struct extent e = { 0 };
+	bool shared = false;
 
 	t->crowded_out++;
-	if (p->publication != PUBLICATION_NONE && !p->corrected)
+	if (p->publication != PUBLICATION_NONE && !p->corrected) {
 		e = t->publications.v[p->publication].extent;
+		shared = t->publications.v[p->publication].users > 1;
+	}
 	p->corrected = true;
 	for (uint32_t i = e.first; i < e.first + e.count; i++) {
 		struct sampler_mapping *m = &t->mappings[i];
 
+		/* Others that share the publication may still have this. */
+		if (shared && !address_space_find(&p->space, m->start))
+			continue;
 		/*
 		 * The kernel may read `pages` meanwhile. Both values are right
 		 * for it, because the entries of an evicted table are not

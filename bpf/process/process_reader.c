@@ -89,9 +89,11 @@ static int process_reader_text(int dir, struct bytes argument, struct buf *out,
 
 	process_read_text(dir, "comm", TEXT_MAX, out);
 	/*
-	 * A process that ends loses its program before the kernel shows "/" as
-	 * its cgroup (hierarchies of version 1). So if it still has a program
-	 * when its cgroup has been read, the cgroup is right.
+	 * When a process ends, the kernel first shows "/" as its cgroup
+	 * (hierarchies of version 1), and a moment later takes its program
+	 * away. So the program is read after the cgroup: if the process still
+	 * has a program then, the cgroup is right, unless it was read within
+	 * that moment.
 	 */
 	process_read_text(dir, "cgroup", TEXT_MAX, out);
 	process_read_exe(dir, out);

@@ -64,7 +64,7 @@ NODISCARD int process_reader_read(struct file_helper *reader, uint32_t pid,
 /*
  * As process_file_open() or, if `path` is NULL, process_file_open_program(),
  * but in the helper. If `pid` is 0, the process is the helper itself, so the
- * file is opened here and not in a container. Also returns -1 if the helper
+ * path begins at the root directory of everprof. Also returns -1 if the helper
  * fails, or takes longer than PROCESS_READER_TIMEOUT_MS.
  */
 int process_reader_open(struct file_helper *reader, uint32_t pid,

@@ -244,8 +244,9 @@ static uint32_t process_since(uint64_t ns)
 }
 
 /*
- * Note that a process has mapped `file`. The first file is its program: the
- * kernel maps the program first, then its interpreter.
+ * Note that a process has mapped `file`. The first file counts as its program:
+ * the kernel maps the program first, then its interpreter. In /proc/PID/maps,
+ * which is sorted by address, the program mostly comes first, too.
  */
 static void process_runs(struct process *p, uint32_t file)
 {
@@ -422,8 +423,12 @@ void process_table_report(struct process_table *t,
 		process_name(p, r->text);
 		p->uid = process_uid_guess(p->uid);
 		/*
-		 * A publication that the process shares with its parent is not
-		 * corrected for it any more: see process_publish_less().
+		 * If there is no room to publish the new program,
+		 * process_publish_less() corrects the publication that the
+		 * process still has: it takes the unwind tables away from all
+		 * mappings that the process does not have any more. If other
+		 * processes share this publication, they would lose these
+		 * tables, too.
 		 */
 		if (process_shares(t, p))
 			process_withdraw(t, p, now);
@@ -431,6 +436,8 @@ void process_table_report(struct process_table *t,
 		process_leave_group(p, p->group);
 		p->program = FILE_NONE;
 		p->ignored = false;
+		/* What is being read is about the program that ran before. */
+		p->asked = false;
 		p->scans = 0;
 		p->scan_after = 0;
 		p->began_ns = r->time;
@@ -534,6 +541,9 @@ const struct process *process_table_answer(struct process_table *t,
 	if (number == TABLE_NONE || !t->processes.v[number].asked)
 		return NULL;
 	p = &t->processes.v[number];
+	/* The answer to a request from before the program began. */
+	if (read_ns / 1000000 < p->asked_at)
+		return NULL;
 	p->asked = false;
 	return p->began_ns < read_ns ? p : NULL;
 }
@@ -584,9 +594,9 @@ void process_table_scan(struct process_table *t, uint32_t pid,
 		return;
 	p = process_get(t, pid, now);
 	/*
-	 * If p->began_ns is not before `read_ns`, `text` is about the program
-	 * that ran before. What the process has mapped since p->began_ns was
-	 * reported.
+	 * If p->began_ns is not before `read_ns`, `text` may be about the
+	 * program that ran before. What the process has mapped since
+	 * p->began_ns was reported.
 	 */
 	if (!p || p->began_ns >= read_ns)
 		return;
@@ -668,10 +678,10 @@ void process_table_publish(struct process_table *t, uint64_t now)
 		struct process *p = &t->processes.v[t->work.v[i]];
 
 		/*
-		 * The process that was listed with this number was forgotten
-		 * since. Another process may have the number by now. If that
-		 * process was listed, too, the number is in the list twice, but
-		 * the process is published only once.
+		 * If p->listed is false, the process that was listed with this
+		 * number was forgotten since, or `p` was visited already: if
+		 * another process got the number and was listed, too, the
+		 * number is in the list twice.
 		 */
 		if (!p->listed)
 			continue;

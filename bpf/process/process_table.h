@@ -54,8 +54,8 @@ enum {
 };
 
 /*
- * No group. It is not in the enum above, whose constants it would make
- * unsigned.
+ * No group. It is not in the enum above, because in C23 it would make all
+ * constants of that enum unsigned.
  */
 enum {
 	PROCESS_NO_GROUP = UINT32_MAX
@@ -150,7 +150,7 @@ struct process_table {
 	struct table by_pid;
 	uint32_t hand;    /* where process_evict() goes on */
 	uint64_t evicted; /* number of processes that were evicted */
-	uint64_t refused; /* number of processes for which there was no room */
+	uint64_t refused; /* how often there was no room for a process */
 	/* number of attempts to store or publish mappings that found no room */
 	uint64_t crowded_out;
 };
@@ -179,11 +179,12 @@ void process_table_report(struct process_table *t,
 
 /*
  * Set the name of a process, and replace its mappings by those of `text`
- * (bpf/process/process_reader.h), which was read at the time `read_ns`. A
- * process that is not known is added. Mappings that were reported after
- * `read_ns` stay, because `text` may not have them. If the process has ended,
- * or has begun to run another program after `read_ns`, nothing changes. Mapped
- * files are identified by device and inode.
+ * (bpf/process/process_reader.h). `read_ns` is the time at which reading `text`
+ * began. A process that is not known is added. Mappings that were reported
+ * after `read_ns` stay, because `text` may not have them. Nothing changes if
+ * the process has ended, or if p->began_ns (the process was forked, or began to
+ * run its program) is not before `read_ns`. Mapped files are identified by
+ * device and inode.
  */
 void process_table_scan(struct process_table *t, uint32_t pid,
 			const struct process_text *text, uint64_t read_ns,
@@ -239,8 +240,8 @@ bool process_table_may_scan(struct process_table *t, uint32_t pid,
 			    uint64_t now);
 
 /*
- * Note that a process was read, with success or not, at the time `read_ns`.
- * Returns the process, borrowed until the next change, if
+ * Note that a process was read, with success or not. `read_ns` is the time at
+ * which reading began. Returns the process, borrowed until the next change, if
  * process_table_may_scan() had noted it as being read, and it began its program
  * before `read_ns`; else NULL.
  */
@@ -281,8 +282,9 @@ const struct process *process_table_find(const struct process_table *t,
 /*
  * Publish the mappings of a process. False: there is no room; t->crowded_out is
  * increased, and the process still counts as changed. If the process has an
- * older publication, it stays, but its mappings whose unwind table was evicted
- * or replaced have no table any more.
+ * older publication, this publication stays. A mapping in it loses its unwind
+ * table if the table was evicted or replaced, or if the process does not have
+ * the mapping any more.
  */
 NODISCARD bool process_publish(struct process_table *t, struct process *p,
 			       uint64_t now);

@@ -21,8 +21,9 @@
 
 struct process_uid {
 	/*
-	 * if not known: a guess, the user of the parent or of the previous
-	 * program
+	 * If `is_known` is false: a guess, which is the user of the parent or
+	 * of the previous program, or PROCESS_UID_GONE. If the process ends
+	 * before its user is read, the guess stays, and counts as known.
 	 */
 	uint32_t uid;
 	bool is_known;

@@ -62,7 +62,7 @@ void process_user_fini(struct process_user *u);
 /* Whether the user may read a file that has no access control list. */
 bool process_user_may_read(const struct process_user *u, const struct stat *st);
 
-/* Whether the user may go through a directory. */
+/* Whether the user may search a directory that has no access control list. */
 bool process_user_may_search(const struct process_user *u,
 			     const struct stat *st);
 

@@ -6,10 +6,10 @@
 
 enum {
 	/*
-	 * Sampled tables are evicted to join free pieces into one only if the
-	 * free and idle entries suffice for the new table and this part (an
-	 * eighth) of the array. Otherwise, the evicted tables might find no
-	 * other place when their files are read again.
+	 * To join free pieces into one, sampled tables are evicted, but only if
+	 * the free and idle entries suffice for the new table and a reserve of
+	 * 1/ROOM_FOR_PIECES of the array. Otherwise, the evicted tables might
+	 * find no other place when their files are read again.
 	 */
 	ROOM_FOR_PIECES = 8,
 };
@@ -78,9 +78,9 @@ static void table_store_evict(struct table_store *s, uint32_t number,
 
 /*
  * Take its entries away from a table that has users; the table is then crowded
- * out. The kernel may read the entries until the processes that have the file
- * are published again. To have them published, the table is added to
- * `withdrawn`.
+ * out. The kernel may read the entries until the mappings of the processes that
+ * have the file are published again. So that process_table_publish() does this,
+ * the table is added to `withdrawn`.
  */
 static void table_store_withdraw(struct table_store *s, uint32_t number,
 				 uint64_t now)

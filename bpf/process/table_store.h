@@ -5,8 +5,9 @@
  * Tables remain until their room is needed. Then tables that no process has are
  * evicted first, and after them tables that were in no sample for some time,
  * even if a process has the file. If that is not enough, see table_store_add().
- * Neighbours are evicted together (table_room.h); those that were used longest
- * ago go first. A table that found no room, or was evicted while a process had
+ * Tables that lie next to each other in the array are evicted together
+ * (table_room.h); of several such groups, the one that was used longest ago
+ * goes first. A table that found no room, or was evicted while a process had
  * its file, is "crowded out": the file table reads the file again when the file
  * is sampled.
  *
@@ -23,8 +24,8 @@
 
 enum {
 	/*
-	 * Largest size of a key: the build ID of a file and its owner, or
-	 * hashes of the file's path and identity.
+	 * Largest size of a key in bytes. A key consists of the build ID and
+	 * the owner of a file, or of hashes of the file's path and identity.
 	 */
 	TABLE_KEY_MAX = 72,
 	TABLE_STORE_NONE = UINT32_MAX,
@@ -51,8 +52,8 @@ struct stored_table {
 	uint32_t pages; /* as in struct unwind_pack; 0: no entries */
 	uint32_t users; /* number of references */
 	/*
-	 * The latest of these: it was added, it was in a sample, it lost a
-	 * reference.
+	 * When the latest of these happened: the table was added, it was in a
+	 * sample, it lost a reference.
 	 */
 	uint64_t used_at;
 	bool live; /* not a gap in the array of tables */
@@ -89,25 +90,29 @@ void table_store_init(struct table_store *s, struct unwind_row *entries,
 void table_store_fini(struct table_store *s);
 
 /*
- * Take a reference to the table of a key. Returns its number, or
- * TABLE_STORE_NONE if the store does not have it.
+ * Find the table of a key, and take a reference to it. Returns the number of
+ * the table, or TABLE_STORE_NONE if the store has no table with this key, or
+ * only tables that are crowded out.
  */
 uint32_t table_store_find(struct table_store *s, const struct table_key *key);
 
 /*
  * Add a table that table_store_find() does not find, take a reference to it,
- * and return its number. If there is no room for its entries, tables that no
- * process has, and that were not used for EXTENTS_DELAY_MS, are evicted: their
- * entries can be used at once. If these tables are too few, the new table is
- * crowded out: it has no entries, and frame pointers are used until the file is
- * read again and there is room. For that time, other tables are evicted, whose
- * entries become free only after EXTENTS_DELAY_MS, when the kernel does not
- * read them any more. At first, these are tables that were in no sample for
- * TABLE_IDLE_MS. If these would leave enough free entries, but in too many
- * pieces, sampled tables between the pieces are evicted as well, and find room
- * elsewhere when their files are read again. Otherwise, if another owner, who
- * is not root, has more than half of the room, tables of this owner are
- * evicted, if the owner can still have about half of the room afterwards.
+ * and return its number. If no free piece of the array is large enough for its
+ * entries, adjacent tables are evicted that no process has and that were not
+ * used for EXTENTS_DELAY_MS; their entries can be used at once. If this makes
+ * no piece that is large enough, the new table is crowded out: it has no
+ * entries, and frame pointers are used until the file is read again and there
+ * is room. So that there is room then, tables that processes have are evicted,
+ * too; their entries become free after EXTENTS_DELAY_MS, when the kernel does
+ * not read them any more. At first, a table that processes have may go only if
+ * it was not used for TABLE_IDLE_MS. If the idle tables and the free entries
+ * suffice for the new table and a reserve of an eighth of the array, but make
+ * no piece that is large enough, sampled tables between the pieces are evicted
+ * as well; they find room elsewhere when their files are read again. Otherwise,
+ * if another owner, who is not root, has more than half of the array, tables of
+ * this owner are evicted, provided that this owner keeps about half of the
+ * array.
  */
 uint32_t table_store_add(struct table_store *s, const struct table_key *key,
 			 uint32_t owner, const struct unwind_pack *pack,

@@ -3,7 +3,10 @@
 
 #include "base/dec.h"
 
-/* Instructions (DWARF 5, section 7.24; LSB Core, table 7-1). */
+/*
+ * Instructions (DWARF 5, section 7.24; Linux Standard Base Core 5.0, section
+ * 10.5.2).
+ */
 enum {
 	CFA_NOP = 0x00,
 	CFA_ADVANCE_LOC1 = 0x02,

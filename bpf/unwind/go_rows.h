@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes rows for code of Go, which has frame pointers but no call frame
- * information. While a function has no frame, or if it never sets one up, the
- * frame pointer is that of its caller, and the return address is at the stack
- * pointer. Go's table of functions (symbols/file/pclntab.h) says at which
- * addresses a function has no frame. Most functions in assembler are unwound by
- * the stack pointer, because they may use the frame pointer for something else.
+ * Makes rows for code of Go, which keeps frame pointers. Go's linker describes
+ * this code only in .debug_frame, which stripped programs do not have. While a
+ * function has no frame, or if it never sets one up, the frame pointer is that
+ * of its caller, and the return address is at the stack pointer. Go's table of
+ * functions (symbols/file/pclntab.h) says at which addresses a function has no
+ * frame. Most functions in assembler are unwound by the stack pointer, because
+ * they may use the frame pointer for something else.
  *
  * Ownership: the table owns its rows; the file is borrowed.
  * Threads: one thread per file.

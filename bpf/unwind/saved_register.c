@@ -35,9 +35,9 @@ static uint64_t row_register(const struct unwind_row *row)
 }
 
 /*
- * Whether the CFA of a row is in a register that functions preserve. The row
- * must leave rbp unchanged, so that its `fp` is free to say where that register
- * is saved.
+ * Whether the CFA of a row is computed from a register that functions preserve.
+ * The row must leave rbp unchanged, so that its `fp` is free to say where that
+ * register is saved.
  */
 static bool row_is_wanted(const struct unwind_row *row)
 {
@@ -152,8 +152,8 @@ static size_t calls_apply(const struct saved_calls *c, struct unwind_table *t,
 		const struct saved_call *call = &c->calls.v[i];
 
 		/*
-		 * No function with call frame information begins at the target:
-		 * the bytes may only look like a call.
+		 * No function whose call frame information can be read begins
+		 * at the target: the bytes may only look like a call.
 		 */
 		if (!call->found)
 			continue;

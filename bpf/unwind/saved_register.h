@@ -19,7 +19,10 @@
 enum {
 	/* Largest number of calls of one file that are looked at. */
 	SAVED_CALLS_MAX = 256,
-	/* Largest size in bytes of code that is searched for calls. */
+	/*
+	 * Largest size in bytes of the section .text. In a larger one, no calls
+	 * are looked for.
+	 */
 	SAVED_CODE_MAX = 16 << 20,
 };
 
@@ -27,9 +30,9 @@ enum {
 NODISCARD bool saved_register_wanted(const struct unwind_table *t);
 
 /*
- * Set `fp` of those rows of a table whose CFA is in a register that functions
- * preserve: `fp` says where the called functions save this register, see
- * UNWIND_REGISTER. `code` is the section .text, where calls are looked for.
+ * Set `fp` of those rows of a table whose CFA is computed from a register that
+ * functions preserve: `fp` says where the called functions save this register,
+ * see UNWIND_REGISTER. `code` is the section .text, where calls are looked for.
  * `section` is .eh_frame, where the called functions are looked up; functions
  * that only .debug_frame describes are not found. A row stays as it is if none
  * of the functions that its code calls is found, if one of them does not save

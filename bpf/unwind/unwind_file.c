@@ -37,9 +37,9 @@ static int unwind_file_frames(struct elf_file *f, struct unwind_table *out,
 		return rc;
 	rc = unwind_table_build(out, frames, debug, err);
 	/*
-	 * Rows whose CFA is in another register than rsp and rbp are of use
-	 * only in innermost frames, unless the code in .text shows where the
-	 * callees save that register.
+	 * Rows whose CFA is computed from another register than rsp and rbp are
+	 * of use only in innermost frames, unless the code in .text shows where
+	 * the callees save that register.
 	 */
 	if (!rc && saved_register_wanted(out) &&
 	    !elf_file_section(f, ".text", SAVED_CODE_MAX, &text, NULL))

@@ -14,8 +14,8 @@ enum {
 	 */
 	PACK_DISTANCE_MAX = 6,
 	/*
-	 * This decides how large a page is: a pack has at most one page for
-	 * each this many runs, and two pages more.
+	 * This decides how large a page is: a pack of n runs has at most n /
+	 * PACK_PAGE_RUNS + 2 pages.
 	 */
 	PACK_PAGE_RUNS = 8,
 };
@@ -184,7 +184,10 @@ bool unwind_pack_check(const struct unwind_pack *p)
 
 	if (!p->count)
 		return !p->pages;
-	/* The last step ends the last pattern. */
+	/*
+	 * The last entry must be a step with the distance 0, which ends the
+	 * last pattern.
+	 */
 	if (!p->pages || p->pages >= p->count - 1 || p->entries->steps > 31 ||
 	    p->entries[p->count - 1].pc)
 		return false;

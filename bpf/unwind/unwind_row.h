@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0 OR BSD-2-Clause */
 /*
  * A row of an unwind table. A row says how to find the caller of the code that
- * goes from the row's address up to the address of the next row. The kernel's
- * side of the sampler and the collector share this layout, but the kernel has
- * the tables in another form, whose entries have this layout, too
- * (bpf/unwind/unwind_pack.h).
+ * goes from the row's address up to the address of the next row. The kernel has
+ * the tables in another form, as packs (bpf/unwind/unwind_pack.h). The entries
+ * of a pack have the layout of a row, which the collector and the sampler's
+ * code in the kernel share.
  *
- * A row can express the part of the call frame information (DWARF 5, section
- * 6.4; x86-64 psABI, section 3.7) that compilers use: the canonical frame
- * address (CFA) is the value of the stack pointer before the call, the return
- * address is at CFA-8, and of all registers only the frame pointer (rbp) is
- * restored.
+ * Of the call frame information (DWARF 5, section 6.4; x86-64 psABI, section
+ * 3.7), a row has what is needed to find callers in the code of compilers: how
+ * to compute the canonical frame address (CFA), which is the value of the stack
+ * pointer before the call, and where the caller's frame pointer (rbp) is. The
+ * return address is at CFA-8. Of all registers, only rbp is restored.
  *
  * Threads: the collector writes a row before the kernel can read it, and does
  * not change it as long as the kernel may read it.

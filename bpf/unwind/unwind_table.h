@@ -24,7 +24,7 @@ enum {
 /* The rows of a file; { 0 } is empty. */
 struct unwind_table {
 	VEC(struct unwind_row) rows;
-	size_t functions; /* number of functions that the table has */
+	size_t functions; /* number of functions that were read */
 	/*
 	 * number of functions that eh_reader.skipped has counted, or that have
 	 * addresses of more than 32 bits

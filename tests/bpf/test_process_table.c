@@ -186,6 +186,31 @@ Test(process_table, a_child_that_finds_no_room_takes_no_table_from_its_parent)
 	end();
 }
 
+/* It shares what the kernel reads with its parent, and has other mappings now. */
+Test(process_table,
+     a_child_that_maps_over_a_file_takes_no_table_from_its_parent)
+{
+	begin();
+	report_map(7, 0x10000, 0x1000, "/bin/a");
+	for (uint64_t i = 0; i < MAPPINGS - 1; i++)
+		report_map(8, 0x10000 + i * 0x2000, 0x1000, "//anon");
+	read_file("/bin/a");
+	process_table_publish(&table, 0);
+	cr_assert(kernel_finds(7, 0x10123)->pages);
+	report(SIDE_BAND_FORK, 9, 9, 7, 1);
+	cr_expect(known[9]);
+	process_table_scan(&table, 9,
+			   &(struct process_text){
+				   .name = str_of("b"),
+				   .maps = str_of("20000-21000 r-xp 00000000 "
+						  "fe:01 77 /bin/b\n") },
+			   SECOND, 1000);
+	process_table_publish(&table, 1000);
+	cr_assert(table.crowded_out == 1);
+	cr_expect(kernel_finds(7, 0x10123)->pages);
+	end();
+}
+
 /* A user whose processes are never read would keep the table full. */
 Test(process_table, processes_that_wait_to_be_read_for_long_give_way)
 {
@@ -452,6 +477,20 @@ Test(process_table, a_process_that_is_read_at_its_end_keeps_its_group)
 	cr_assert(p);
 	cr_expect(p->ended);
 	cr_expect(process_table_inherited(&table, p) == 3);
+	end();
+}
+
+/* The answer about the old program must not end the wait for the new one. */
+Test(process_table, an_answer_from_before_a_program_began_is_none)
+{
+	begin();
+	report(SIDE_BAND_EXEC, 7, 7, 0, 0);
+	cr_assert(process_table_may_scan(&table, 7, 1000));
+	report(SIDE_BAND_EXEC, 7, 7, 0, 2000);
+	cr_expect(!process_table_answer(&table, 7, SECOND));
+	cr_assert(process_table_may_scan(&table, 7, 3000));
+	cr_expect(!process_table_answer(&table, 7, SECOND + SECOND / 2));
+	cr_expect(process_table_answer(&table, 7, 3 * SECOND));
 	end();
 }
 
