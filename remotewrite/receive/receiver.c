@@ -23,7 +23,7 @@
  */
 #define PACK_MIN 512
 
-/* The compression level for the WAL: the fastest one. */
+/* The zstd level for the WAL: the fastest of the positive levels. */
 #define PACK_LEVEL 1
 
 /*
@@ -194,10 +194,10 @@ static bool is_temporary(int rc)
 }
 
 /*
- * Count `n` samples of a series as refused. Unless w->why has REFUSED_TEXT_MAX
- * bytes already, append to it, for the error message, the labels of the series
- * (`labels` is NULL: not known), the time `ms` (negative: none) and the reason
- * `why`.
+ * Count `n` samples of a series as refused. For the error message, also append
+ * an entry to w->why, unless w->why has REFUSED_TEXT_MAX bytes already. The
+ * entry has the labels of the series (NULL: they are not known), the time `ms`
+ * (negative: there is none), and the reason, which is the message of `why`.
  */
 static void receiver_refuse(struct writing *w, struct labels *labels,
 			    int64_t ms, size_t n, const struct err *why)

@@ -8,8 +8,8 @@
 /* The entry of a sample in the window. */
 struct ack_entry {
 	/*
-	 * place in the log after the sample, and after the samples behind it
-	 * that need no acknowledgement
+	 * place in the log after the sample, and after those samples directly
+	 * behind it that need no acknowledgement
 	 */
 	struct log_place end;
 	bool acked;

@@ -26,7 +26,7 @@ struct log_place {
 
 /* A window; the zero value is empty, at position 0. */
 struct ack_window {
-	/* ring buffer of `cap` entries, one for each sample in the window */
+	/* ring buffer of `cap` entries; each sample in the window uses one */
 	struct ack_entry *v;
 	size_t cap;     /* a power of two, or 0 */
 	uint64_t first; /* number of the oldest sample in the window */
@@ -43,8 +43,8 @@ void ack_window_fini(struct ack_window *w);
 
 /*
  * Add a sample; `end` is the place in the log after it. Returns the number of
- * the sample in the window, for ack_window_ack(). end.position must be above
- * that of the sample before.
+ * the sample in the window, for ack_window_ack(). end.position must be higher
+ * than that of the sample that was added before.
  */
 uint64_t ack_window_add(struct ack_window *w, struct log_place end);
 

@@ -147,9 +147,10 @@ static int cursor_load(struct file *f, struct cursor_state *state,
 }
 
 /*
- * Whether the cursor file `path` is missing because an earlier run of everprof
- * has renamed it in cursor_keep_unread(), and has ended before it could create
- * a new file.
+ * Whether the cursor file `path`, which is missing, was renamed by
+ * cursor_keep_unread() in an earlier cursor_open() that then created no new
+ * file. This is assumed if `path`.unread exists, or if the disk does not tell
+ * whether it exists.
  */
 static bool cursor_was_kept(struct fs *fs, const char *path)
 {
@@ -172,8 +173,9 @@ static int cursor_keep_unread(struct fs *fs, const char *path, struct err *err)
 }
 
 /*
- * Read the state of the open file `f`, whose opening has returned `rc`. Returns
- * 0 if the state was read, or if a new file must be created; see *origin.
+ * Read the state from the cursor file `path`. `rc` is the result of opening it;
+ * `f` is the open file if `rc` is 0. Returns 0 if the state was read, or if a
+ * new file must be created; see *origin.
  */
 static int cursor_find_state(struct fs *fs, const char *path, int rc,
 			     struct file *f, struct cursor_state *state,

@@ -53,10 +53,10 @@ enum cursor_origin {
 	CURSOR_NEW,  /* there is no file, and the caller gave the state */
 	/*
 	 * An earlier state was lost, so nothing counts as acknowledged:
-	 * CURSOR_DAMAGED: no slot of the file is intact.
-	 * CURSOR_UNREADABLE: the disk cannot read the file, which is renamed to
-	 * `path`.unread; or there is only `path`.unread, because an earlier run
-	 * renamed the file, and ended before it created a new one.
+	 * CURSOR_DAMAGED: no slot of the file is intact. CURSOR_UNREADABLE: the
+	 * disk cannot read the file, which is renamed to `path`.unread; or
+	 * there is only `path`.unread, because an earlier cursor_open() renamed
+	 * the file and then created no new one.
 	 */
 	CURSOR_DAMAGED,
 	CURSOR_UNREADABLE,
@@ -66,7 +66,7 @@ enum cursor_origin {
  * Open the cursor file `path`, and set *state to the state in the file. If
  * there is no file, create one with the given *state. If an earlier state was
  * lost, create a file with a state of zeros. `fs` may be NULL. *origin says
- * which of this was done. ERR_UNSUPPORTED: a newer version wrote the file.
+ * which of these cases it was. ERR_UNSUPPORTED: a newer version wrote the file.
  * ERR_CORRUPT: `path` is not a regular file. ERR_IO, ERR_NOSPACE: the file
  * cannot be opened, renamed or created.
  */

@@ -126,7 +126,7 @@ static int wait_to_retry(struct pusher *p, const struct attempt *a,
 			 unsigned number, struct err *err)
 {
 	const struct retry_bounds bounds = { 30, 5000 };
-	int64_t ms = retry_backoff_ms(&bounds, number, (uint64_t)random());
+	int64_t ms = retry_backoff_ms(&bounds, number, retry_random());
 	int64_t now = clock_mono_ns();
 
 	/*
@@ -141,8 +141,9 @@ static int wait_to_retry(struct pusher *p, const struct attempt *a,
 			"no request has succeeded for %lld seconds (--retry.time); the last error: %s",
 			(long long)(p->o.retry_ms / 1000), a->error);
 	p->o.retries(p->o.ctx, a->error);
+	/* Senders that were told the same time must not come back together. */
 	if (ms < a->retry_after_ms)
-		ms = a->retry_after_ms;
+		ms = a->retry_after_ms + ms / 2;
 	sleep_until(now + ms * 1000000);
 	return 0;
 }

@@ -6,10 +6,10 @@
  *
  * Ownership: queue_free() frees a queue. Options are borrowed; the
  * configuration is copied, except the rules, see queue_set_rules().
- * Threads: one thread starts, changes and stops a queue; queue_position(),
- * queue_synced() and queue_status() may be called from any thread. Shutdown:
- * queue_free() interrupts requests and joins the threads; what was not
- * acknowledged is sent again after the next start.
+ * Threads: one thread at a time starts, changes and stops a queue;
+ * queue_position(), queue_synced() and queue_status() may be called from any
+ * thread. Shutdown: queue_free() interrupts requests and joins the threads;
+ * what was not acknowledged is sent again after the next start.
  */
 #ifndef REMOTEWRITE_SEND_QUEUE_H
 #define REMOTEWRITE_SEND_QUEUE_H
@@ -32,8 +32,8 @@ struct queue_options {
 	struct metrics *metrics;
 	const char *user_agent;
 	/*
-	 * whether a new queue begins with the oldest sample of the log, not
-	 * after the newest one
+	 * whether a queue without a cursor file begins with the oldest sample
+	 * of the log, not after the newest one
 	 */
 	bool from_begin;
 	int64_t clock_steady_ms; /* see sender_options */
@@ -47,9 +47,9 @@ struct queue_options {
 
 /*
  * Start a queue, and open or create its cursor file. If the file cannot be
- * opened, the queue runs without it; see queue_cursor.h. ERR_UNSUPPORTED: a
- * newer version wrote the file. ERR_IO: the system has no descriptors left. The
- * caller owns *out.
+ * opened or created, the queue runs without it; see queue_cursor.h.
+ * ERR_UNSUPPORTED: a newer version wrote the file. ERR_IO: the system has no
+ * descriptors left. The caller owns *out.
  */
 NODISCARD int queue_start(const struct queue_options *o,
 			  const struct remote_write_config *config,

@@ -66,8 +66,9 @@ static uint64_t first_number(struct sample_log *log)
 /*
  * Return the state with which a queue without a cursor file begins. The
  * position is read before the number, because samples may be appended in
- * between: a number that is too high does no harm, but if the number were too
- * low, the reader would report the samples appended in between as lost.
+ * between. The number is then too high, which does no harm. In the other order,
+ * the number would be too low, and the reader would report the samples appended
+ * in between as lost.
  */
 static struct cursor_state new_state(const struct queue *q)
 {
@@ -108,8 +109,8 @@ int queue_open_cursor(struct queue *q, struct err *err)
 		return rc;
 	if (rc) {
 		/*
-		 * The file may exist, but cannot be opened: nothing counts as
-		 * acknowledged.
+		 * The file could not be opened or created. It may have a state
+		 * that everprof cannot read, so nothing counts as acknowledged.
 		 */
 		state = (struct cursor_state){ .acked = log->begin(log) };
 		report_cursor(
@@ -171,7 +172,7 @@ void queue_write_cursor(struct queue *q)
 			&err);
 }
 
-/* Try to open or create the cursor file, which could not be opened before. */
+/* Try to open or create the cursor file, after earlier attempts have failed. */
 static void make_cursor(struct queue *q)
 {
 	struct cursor_state state;

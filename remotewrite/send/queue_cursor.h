@@ -14,11 +14,12 @@
 
 /*
  * Open or create the cursor file, and begin q->window at the position in the
- * file. A new queue begins at the end of the log, or at the beginning of the
- * log if queue_options.from_begin is set. A queue also begins at the beginning
- * of the log if the file is damaged or cannot be opened, or if the log ends
- * before the position in the file. Called before the threads of the queue run.
- * ERR_UNSUPPORTED: a newer version wrote the file.
+ * file. A queue without a cursor file begins at the end of the log, or at the
+ * beginning of the log if queue_options.from_begin is set. A queue also begins
+ * at the beginning of the log if the state of its cursor was lost
+ * (CURSOR_DAMAGED, CURSOR_UNREADABLE), if the file cannot be opened or created,
+ * or if the log ends before the position in the file. Called before the threads
+ * of the queue run. ERR_UNSUPPORTED: a newer version wrote the file.
  */
 NODISCARD int queue_open_cursor(struct queue *q, struct err *err);
 
@@ -31,8 +32,8 @@ void queue_write_cursor(struct queue *q) REQUIRES(q->mu);
 
 /*
  * Make the state of the queue durable in the cursor file; if the file could not
- * be opened before, try again to open it. Returns false if the state has not
- * changed since it was made durable, or if the write or the sync failed.
+ * be opened or created before, try that again. Returns false if the state has
+ * not changed since it was made durable, or if the write or the sync failed.
  * Otherwise, also if the queue has no file, returns true: the log need not keep
  * the samples before the position of the queue. Only the reader calls this
  * function.

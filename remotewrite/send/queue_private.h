@@ -43,7 +43,7 @@ struct queue_metrics {
 	struct metric *dropped_rules;   /* by write_relabel_configs */
 	struct metric *dropped_age;     /* by sample_age_limit */
 	struct metric *dropped_backlog; /* by max_backlog */
-	struct metric *dropped_damaged; /* the log is damaged */
+	struct metric *dropped_damaged; /* lost, damaged, or invalid labels */
 	struct metric *passed_over;     /* places; see sample_log.skip() */
 	struct metric *bytes;
 	struct metric *raw_bytes;
@@ -59,7 +59,7 @@ struct shard {
 	struct queue *q;
 	pthread_t thread;
 	struct write_client *client;
-	size_t written; /* durable samples of a request that was refused */
+	size_t written; /* durable samples of a partly refused request */
 	/* The members below are guarded by the queue's mu. */
 	pthread_cond_t wake;
 	struct queued_sample *first;
@@ -72,7 +72,7 @@ struct queue {
 	struct queue_options o;
 	struct remote_write_config config; /* texts are copies, see `texts` */
 	struct arena texts;
-	char *shown; /* URL without user and password */
+	char *shown; /* the URL for display, by endpoint_url_shown() */
 	struct http_config *http;
 	struct cursor *cursor;
 	uint64_t backlog_max; /* maximum size of the backlog; 0: no limit */

@@ -32,7 +32,7 @@ struct reader {
 	uint64_t position;
 	struct buf buf;
 	struct logged_sample sample;
-	int64_t saved_ns;   /* when the cursor was made durable last */
+	int64_t saved_ns;   /* when queue_sync_cursor() was called last */
 	int64_t checked_ns; /* when max_backlog was checked last */
 	bool skipped; /* set by limit_backlog() when it has dropped samples */
 	/*
@@ -104,7 +104,7 @@ static void report_loss(struct reader *r, uint64_t samples)
 /*
  * Compare the number of r->sample, the sample that was read last, with the
  * expected number. If the number is higher than expected, report the samples in
- * between as lost. Then expect the number after it.
+ * between as lost. Then expect the number after that of r->sample.
  */
 static void reader_count(struct reader *r)
 {

@@ -14,8 +14,8 @@
 
 /*
  * Start the shards that the configuration asks for. ERR_IO: a shard could not
- * be started; the caller then calls queue_end_shards(), which ends the other
- * shards.
+ * be started. The caller then stops the queue; queue_end_shards() frees the
+ * shards that were started.
  */
 NODISCARD int queue_start_shards(struct queue *q, struct err *err);
 

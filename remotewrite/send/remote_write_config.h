@@ -24,7 +24,11 @@ struct queue_config {
 	int64_t capacity; /* samples that may wait for one shard */
 	int64_t shards;   /* threads that send; each has some of the series */
 	int64_t max_samples; /* maximum number of samples in a request */
-	int64_t max_bytes;   /* maximum bytes in a request, decompressed */
+	/*
+	 * maximum bytes of the profiles in a request, decompressed; a larger
+	 * profile is sent alone
+	 */
+	int64_t max_bytes;
 	/* time after which a request is sent although it is not full */
 	int64_t deadline_ms;
 	int64_t min_backoff_ms;

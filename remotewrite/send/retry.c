@@ -4,6 +4,8 @@
 #include <time.h>
 
 #include "base/bytes.h"
+#include "base/clock.h"
+#include "base/hash.h"
 
 #define RETRY_AFTER_MAX_MS (3600LL * 1000)
 
@@ -24,8 +26,9 @@ enum retry_verdict retry_decide(const struct retry_attempt *a)
 }
 
 /*
- * Return the time of the HTTP date `value` in ms since the epoch, or 0 if
- * `value` is not a date.
+ * Return the time of the HTTP date `value` in ms since the epoch. Return 0 if
+ * `value` is not a date, or is one in an obsolete form, which servers must not
+ * send any more (RFC 9110, 5.6.7).
  */
 static int64_t date_ms(const char *value)
 {
@@ -39,7 +42,7 @@ int64_t retry_after_ms(const char *value, int64_t now_ms)
 {
 	int64_t ms = 0;
 
-	if (str_to_i64(str_of(value), &ms))
+	if (str_to_i64(str_of(value), &ms) && ms > 0)
 		ms = ms > RETRY_AFTER_MAX_MS / 1000 ? RETRY_AFTER_MAX_MS :
 						      ms * 1000;
 	else
@@ -47,6 +50,13 @@ int64_t retry_after_ms(const char *value, int64_t now_ms)
 	if (ms < 0)
 		return 0;
 	return ms > RETRY_AFTER_MAX_MS ? RETRY_AFTER_MAX_MS : ms;
+}
+
+uint64_t retry_random(void)
+{
+	int64_t now = clock_mono_ns();
+
+	return hash_key((struct bytes){ (const uint8_t *)&now, sizeof(now) });
 }
 
 int64_t retry_backoff_ms(const struct retry_bounds *b, unsigned attempt,

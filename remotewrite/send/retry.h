@@ -25,7 +25,7 @@ enum retry_verdict {
 
 /* The outcome of an attempt. */
 struct retry_attempt {
-	long status; /* the HTTP status; 0: no response arrived */
+	long status; /* the HTTP status; 0: no complete response came */
 	/*
 	 * whether the response has X-Everprof-Samples-Written: the receiver has
 	 * looked at the samples
@@ -51,6 +51,12 @@ struct retry_bounds {
 	int64_t min_ms;
 	int64_t max_ms;
 };
+
+/*
+ * Return a random number for retry_backoff_ms(). Processes that were started
+ * alike get different ones.
+ */
+uint64_t retry_random(void);
 
 /*
  * Return how long to wait, in ms, after attempt number `attempt` (from 1) has

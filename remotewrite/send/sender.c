@@ -202,7 +202,8 @@ static void remove_cursors(struct sender *s,
 
 /*
  * Whether the log keeps samples for receivers, but no receiver has a cursor
- * file.
+ * file. If the directory cannot be read, it may have cursor files, so the
+ * result is false.
  */
 static bool has_lost_cursors(struct sender *s)
 {
@@ -270,9 +271,10 @@ static bool add_queue(struct sender *s, const struct remote_write_config *c,
 }
 
 /*
- * Make sure that a queue with the configuration `c` runs: keep the queue of
- * that receiver if its configuration has not changed, else replace it, or add
- * one. Returns whether the queue runs.
+ * Make sure that a queue with the configuration `c` runs. If the receiver has a
+ * queue already, keep it if neither its configuration nor the external labels
+ * have changed, else replace it. If the receiver has none, add one. Returns
+ * whether the queue runs.
  */
 static bool apply_one(struct sender *s, const struct remote_write_config *c,
 		      const struct label *external, size_t count)

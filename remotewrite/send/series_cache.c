@@ -56,8 +56,9 @@ static bool series_cache_same(const void *ctx, uint32_t number, const void *key)
 }
 
 /*
- * Add the external labels to `labels` and apply the rules. Sets *out to the
- * resulting labels, or to NULL if a rule drops the series.
+ * Copy `labels`, add the external labels that are missing in the copy, then
+ * apply the rules to the copy. Sets *out to the resulting labels, or to NULL if
+ * a rule drops the series.
  */
 static int series_cache_relabel(struct labels *labels,
 				const struct series_rules *rules,

@@ -4,8 +4,9 @@
  * series is sent, and their hash, which decides the shard; or that the series
  * is not sent. Relabelling runs only for series that the cache does not have.
  *
- * Ownership: series_cache_free() frees the cache. Entries belong to the cache
- * until series_cache_clear().
+ * Ownership: series_cache_free() frees the cache. The bytes of
+ * sent_series.labels belong to the cache. They are valid until the next call of
+ * series_cache_find() or series_cache_clear().
  * Threads: one thread at a time.
  */
 #ifndef REMOTEWRITE_SEND_SERIES_CACHE_H
@@ -44,10 +45,10 @@ void series_cache_clear(struct series_cache *c);
 /*
  * Find a series by `labels`, the encoded labels that it has in the log. If the
  * cache does not have the series, make an entry: add the external labels that
- * the series lacks, then apply the rules. Sets *out, which is valid until the
- * next call. ERR_CORRUPT: the labels are damaged. ERR_LIMIT: a rule exceeds a
- * limit; see relabel_apply(). ERR_INVALID, ERR_DENIED: labels_build() refuses
- * the labels that the rules produce.
+ * the series lacks, then apply the rules. Sets *out. ERR_CORRUPT: the labels
+ * are damaged. ERR_LIMIT: a rule exceeds a limit; see relabel_apply().
+ * ERR_INVALID, ERR_DENIED: labels_build() refuses the labels that the rules
+ * produce.
  */
 NODISCARD int series_cache_find(struct series_cache *c, struct bytes labels,
 				const struct series_rules *rules,

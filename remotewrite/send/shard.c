@@ -161,6 +161,23 @@ static void note_attempt(struct queue *q, const struct attempt *a)
 				   log_text("url", q->shown)));
 }
 
+/* Whether max_backlog has given up a sample. */
+static bool is_given_up(const struct queue *q, const struct queued_sample *i)
+{
+	return i->sample.lsn < q->drop_until ||
+	       i->sample.ms < q->drop_before_ms;
+}
+
+/* Whether max_backlog has given up a sample of a batch; q->mu is held. */
+static bool has_given_up(const struct queue *q, const struct batch *b)
+{
+	const struct queued_sample *i = b->first;
+
+	while (i && !is_given_up(q, i))
+		i = i->next;
+	return i;
+}
+
 /*
  * Take out of a batch the samples that max_backlog has given up, because of the
  * size of the backlog or their age.
@@ -175,8 +192,7 @@ static struct batch take_given_up(struct queue *q, struct batch *b)
 	while (*at) {
 		struct queued_sample *i = *at;
 
-		if (i->sample.lsn >= q->drop_until &&
-		    i->sample.ms >= q->drop_before_ms) {
+		if (!is_given_up(q, i)) {
 			at = &i->next;
 			continue;
 		}
@@ -239,25 +255,26 @@ static bool shard_give_up(struct shard *s, struct batch *b)
  * Wait before the next attempt; `attempt` is the number of the last one.
  * Returns false if the queue stops.
  */
-static bool pause_before_retry(struct shard *s, const struct attempt *a,
-			       unsigned attempt)
+static bool pause_before_retry(struct shard *s, const struct batch *b,
+			       const struct attempt *a, unsigned attempt)
 {
 	const struct queue_config *c = &s->q->config.queue;
 	const struct retry_bounds bounds = { c->min_backoff_ms,
 					     c->max_backoff_ms };
-	int64_t ms = retry_backoff_ms(&bounds, attempt, (uint64_t)random());
+	int64_t ms = retry_backoff_ms(&bounds, attempt, retry_random());
 	int64_t at;
 	bool stopping;
 
 	if (ms < a->retry_after_ms)
 		/*
-		 * Senders that were told the same time must not come back
-		 * together.
+		 * Add a part of the random time `ms`, because senders that were
+		 * told the same time must not come back together.
 		 */
 		ms = a->retry_after_ms + ms / 2;
 	at = clock_mono_ns() + ms * 1000000;
 	mutex_lock(&s->q->mu);
-	while (!s->q->stopping && clock_mono_ns() < at) {
+	while (!s->q->stopping && clock_mono_ns() < at &&
+	       !has_given_up(s->q, b)) {
 		struct timespec t = clock_mono_at(at);
 
 		(void)mutex_wait_until(&s->q->mu, &s->wake, &t);
@@ -279,8 +296,9 @@ static void labels_of_sample(const struct queued_sample *i, struct buf *out)
 }
 
 /*
- * Log that the receiver will never accept some profiles of a batch. The
- * response does not say which ones, so log the first profile of the batch.
+ * Log that the receiver will never accept some or all profiles of a batch. At
+ * most the text of the response (in a->error) names some of the refused ones,
+ * so also log the labels of the first profile of the batch.
  */
 static void report_refusal(struct shard *s, const struct batch *b,
 			   const struct attempt *a)
@@ -344,7 +362,8 @@ static enum retry_verdict send_message(struct shard *s, struct batch *b)
 		if (v != RETRY_LATER)
 			return v;
 		metric_add(q->metrics.retried, (int64_t)b->count);
-		if (!pause_before_retry(s, &a, attempt) || shard_give_up(s, b))
+		if (!pause_before_retry(s, b, &a, attempt) ||
+		    shard_give_up(s, b))
 			return v;
 	}
 }

@@ -115,7 +115,10 @@ static void write_client_on_answer(void *ctx, struct http_response *r)
 	char text[64];
 
 	a->done = true;
-	/* The status counts even if the body was too large to be read. */
+	/*
+	 * The status counts even if the headers or the body were too large to
+	 * be read.
+	 */
 	a->status = r->code && r->code != ERR_TOOBIG ? 0 : r->status;
 	snprintf(text, sizeof(text), "%.*s",
 		 STR_ARG(http_response_header(r, "Retry-After")));

@@ -39,7 +39,8 @@ struct attempt {
 	size_t samples; /* in the message */
 	size_t message_len;
 	size_t body_len; /* the message, compressed */
-	char error[512]; /* "": the request was accepted or interrupted */
+	/* why the attempt failed; "": the request was accepted */
+	char error[512];
 };
 
 struct write_client;

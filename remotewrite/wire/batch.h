@@ -12,7 +12,8 @@
 
 /* A sample to send. Its labels and its body follow the struct in memory. */
 struct queued_sample {
-	struct logged_sample sample; /* `labels` by write_labels_encode() */
+	/* its labels are the output of write_labels_encode() */
+	struct logged_sample sample;
 	/*
 	 * what ack_window_add() returned; only for samples in a shard
 	 * (queue_private.h)

@@ -21,8 +21,8 @@ enum write_compression {
 /*
  * Decide by the headers Content-Type and Content-Encoding how the body is
  * compressed. A missing header is "", and a missing Content-Type stands for
- * application/x-protobuf. ERR_MEDIA: the type is another one, or its first
- * parameter is `proto`, or the encoding is neither snappy nor zstd.
+ * application/x-protobuf. ERR_MEDIA: the type is another one or has a parameter
+ * `proto`, or the encoding is neither snappy nor zstd.
  */
 NODISCARD int write_body_compression(const char *content_type,
 				     const char *content_encoding,

@@ -20,7 +20,10 @@ enum {
 	DWARF_NESTED_MAX = 64,
 };
 
-/* Add all ranges of an entry. */
+/*
+ * Add the ranges of the entry `die`, except those that are empty or begin at
+ * address 0. At most DWARF_SPANS_MAX ranges are kept in one index.
+ */
 static void dwarf_index_add(struct dwarf_index *x, Dwarf_Die *die)
 {
 	Dwarf_Addr base;

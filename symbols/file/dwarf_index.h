@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Index of debug information: finds the compilation unit that contains an
- * address, and the function in this unit. Without the index, libdw would search
- * for both from the beginning.
+ * address, and the function in this unit. libdw alone would not do: it searches
+ * for a function from the beginning of the unit, and older versions of libdw
+ * find the unit only with the section .debug_aranges, which not all compilers
+ * write.
  *
  * Ownership: an index owns its ranges.
  * Threads: one thread per file.

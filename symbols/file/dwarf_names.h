@@ -16,8 +16,9 @@
 
 enum {
 	/*
-	 * Largest size of the debug information of a file in bytes; larger
-	 * debug information is not used.
+	 * Largest size in bytes, all together, of the sections with debug
+	 * information that names and lines need (dwarf_names.c). If they are
+	 * larger, the debug information of the file is not used.
 	 */
 	DWARF_SIZE_MAX = 400 << 20,
 };
@@ -25,7 +26,7 @@ enum {
 /* A function at an address. Texts may be NULL. */
 struct dwarf_frame {
 	const char *name;         /* as in the source */
-	const char *linkage_name; /* mangled; NULL: as in the source */
+	const char *linkage_name; /* mangled; NULL: the same as name */
 	const char *file;
 	uint64_t line;
 	uint64_t start_line;

@@ -6,8 +6,8 @@
 /*
  * Look up the pointer at `address` in .rela.dyn, the list of what the dynamic
  * linker changes in memory when it loads the file. *out becomes the value of
- * the pointer before relocation. False: the section does not have the pointer,
- * or cannot be read.
+ * the pointer before relocation. False: the section has no relative relocation
+ * (such as R_X86_64_RELATIVE) for `address`, or cannot be read.
  */
 static bool elf_pointer_relocated(struct elf_file *f, uint64_t address,
 				  uint64_t *out)

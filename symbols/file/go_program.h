@@ -17,10 +17,10 @@
 
 /*
  * Find and parse the table of functions of `f`. ERR_NOTFOUND: `f` is no Go
- * program, or has no bytes for the table or the code, as a debug file;
- * ERR_TOOBIG: the section with one of them has more than PCLNTAB_MAX bytes;
- * ERR_UNSUPPORTED: the version of the table is not known; ERR_CORRUPT: the
- * table or the file is damaged.
+ * program, or its sections with the table or the code have no bytes in the
+ * file, like those of a debug file; ERR_TOOBIG: the section with the table or
+ * the code has more than PCLNTAB_MAX bytes; ERR_UNSUPPORTED: the version of the
+ * table is not known; ERR_CORRUPT: the table or the file is damaged.
  */
 NODISCARD int go_program_table(struct elf_file *f, struct pclntab *out,
 			       struct err *err);

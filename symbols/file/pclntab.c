@@ -157,7 +157,8 @@ int pclntab_parse(struct bytes table, uint64_t text, struct pclntab *out,
 
 /*
  * Return the value at index `at` of the list of functions: at 2 * i, the
- * address of function i, and at 2 * i + 1, the position of its entry.
+ * address of function i or, since Go 1.18, its distance from t->text, and at 2
+ * * i + 1, the position of the entry of function i.
  */
 static uint64_t pclntab_cell(const struct pclntab *t, uint64_t at)
 {

@@ -23,7 +23,7 @@ enum {
 	PCLNTAB_MAX = 512 << 20,
 };
 
-/* The parts of a table. */
+/* A table that was parsed: its parts, and what is needed to read them. */
 struct pclntab {
 	struct bytes all;
 	struct bytes names;

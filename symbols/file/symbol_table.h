@@ -69,7 +69,10 @@ NODISCARD int symbol_table_read(struct elf_file *f, struct symbol_table *out,
 /* Free the entries and the file of .gnu_debugdata. */
 void symbol_table_fini(struct symbol_table *t);
 
-/* Return the function that contains `address`, or NULL. */
+/*
+ * Return the last function that begins at or before `address`. NULL: there is
+ * none, or it does not contain `address`.
+ */
 const struct elf_symbol *symbol_table_find(const struct symbol_table *t,
 					   uint64_t address);
 

@@ -16,8 +16,8 @@
 
 enum {
 	/*
-	 * How long file_helper_rest() waits for the end of helpers that were
-	 * killed.
+	 * How long file_helper_rest() waits for the end of the helper that it
+	 * has killed.
 	 */
 	HELPER_END_MS = 100,
 	/*
@@ -86,42 +86,28 @@ static bool file_helper_answer(int socket, file_operation *run, int fd,
 	return good;
 }
 
-/* Why this process could not give up its rights; only in the helper. */
-static struct err file_helper_refusal;
-
-/* Answer with the error of sandbox_enter() instead of reading the file. */
-static int file_helper_refuse(int fd, struct bytes argument UNUSED,
-			      struct buf *out UNUSED, struct err *err)
-{
-	close(fd);
-	return err_set(err, ERR_DENIED, "the process that reads files: %s",
-		       file_helper_refusal.msg);
-}
-
 /* Be a helper, with the rights of `kind`. */
 static int file_helper_run(enum sandbox_kind kind, int socket,
 			   file_operation *const *operations, uint32_t count)
 {
 	static uint8_t argument[FILE_HELPER_ARGUMENT_MAX];
 	struct helper_request request;
-	bool refuses = sandbox_enter(kind, FILE_HELPER_MEMORY_MB,
-				     &file_helper_refusal);
+	struct err err;
 	int fd;
 
+	if (sandbox_enter(kind, FILE_HELPER_MEMORY_MB, &err))
+		return 1;
 	while (!helper_receive_request(socket, &request, &fd)) {
-		file_operation *run = request.operation < count ?
-					      operations[request.operation] :
-					      NULL;
-
 		if (request.argument > sizeof(argument) ||
 		    helper_read(socket, argument, request.argument, 0) ||
 		    !file_helper_answer(
-			    socket, refuses ? file_helper_refuse : run, fd,
+			    socket,
+			    request.operation < count ?
+				    operations[request.operation] :
+				    NULL,
+			    fd,
 			    (struct bytes){ .ptr = argument,
 					    .len = request.argument }))
-			return 1;
-		/* The next helper tries again. */
-		if (refuses)
 			return 1;
 	}
 	return 0;

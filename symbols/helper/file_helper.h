@@ -48,9 +48,9 @@ int file_helper_serve(int socket, file_operation *const *operations,
 		      uint32_t count);
 
 /*
- * As file_helper_serve(), for operations that read directories of /proc or open
- * files: the helper keeps its user, and the right to read /proc of all
- * processes if it has this right (SANDBOX_PROC).
+ * As file_helper_serve(), for operations that open files, for example in a
+ * directory of /proc. The helper keeps its user and, if it has it, the right to
+ * read /proc of all processes (SANDBOX_PROC).
  */
 int file_helper_serve_proc(int socket, file_operation *const *operations,
 			   uint32_t count);
@@ -94,9 +94,9 @@ void file_helper_close(struct file_helper *h);
  * Let the helper run operation number `operation` on the file of `fd`, and
  * append the answer to `out`. ERR_TOOBIG: the answer exceeds the maximum of
  * `out`, or the argument has more than FILE_HELPER_ARGUMENT_MAX bytes.
- * ERR_DENIED: the helper could not give up its rights. The descriptor is taken
- * over, in case of an error too. The call waits at most `timeout_ms` for the
- * answer, and up to 100 ms more if it has to end the helper.
+ * The descriptor is taken over, in case of an error too. The call waits at most
+ * `timeout_ms` for the answer, and up to 100 ms more if it has to end the
+ * helper.
  */
 NODISCARD int file_helper_call(struct file_helper *h, uint32_t operation,
 			       int fd, struct bytes argument,

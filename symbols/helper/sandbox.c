@@ -40,9 +40,10 @@ static int sandbox_user(struct err *err)
 	    setresgid(SANDBOX_NOBODY, SANDBOX_NOBODY, SANDBOX_NOBODY) ||
 	    setresuid(SANDBOX_NOBODY, SANDBOX_NOBODY, SANDBOX_NOBODY)) {
 		/*
-		 * A container may lack the capability to change the user, or
-		 * the user "nobody". Then the process stays root, but loses its
-		 * capabilities all the same.
+		 * In a container, the process may lack the capability to change
+		 * its user (EPERM), or the user namespace may not map the
+		 * number of the user "nobody" (EINVAL). Then the process stays
+		 * root, but loses its capabilities all the same.
 		 */
 		if (errno != EPERM && errno != EINVAL)
 			return err_sys(err, "cannot switch to the user nobody");
@@ -126,7 +127,7 @@ static int sandbox_calls_open(scmp_filter_ctx filter, enum sandbox_kind kind)
 
 /*
  * Permit the system calls that reading files needs. Any other one kills the
- * process, except those that sandbox_calls_open() lets fail.
+ * process, except those that sandbox_calls_open() permits or lets fail.
  */
 static int sandbox_calls(enum sandbox_kind kind, struct err *err)
 {

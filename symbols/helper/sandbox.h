@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 
-/* What a process still does in the sandbox, and so what rights it keeps. */
+/* What a process does in the sandbox. This decides which rights it keeps. */
 enum sandbox_kind {
 	/* It reads files that are open already. */
 	SANDBOX_FILES,

@@ -20,8 +20,8 @@ bool debug_file_path(const char *dir, struct bytes build_id, struct buf *out);
 
 enum {
 	/*
-	 * Number of places where the debug file that .gnu_debuglink names may
-	 * be.
+	 * Number of places where the debug file of a link (.gnu_debuglink) is
+	 * looked for.
 	 */
 	DEBUG_LINK_PLACES = 3,
 };
@@ -31,8 +31,8 @@ enum {
  * the file `path` may be. `link` is the name of the debug file, from the
  * section .gnu_debuglink of the file `path`. The places are the folder of
  * `path`, its subfolder .debug and, unless `dir` is NULL or empty, the folder
- * below `dir` that has the same path as the folder of `path`. False: there is
- * no such place, `path` is not absolute, or `link` is not the name of a file.
+ * whose path is `dir` followed by the folder of `path`. False: there is no such
+ * place, `path` is not absolute, or `link` is not the name of a file.
  */
 bool debug_link_path(const char *dir, const char *path, struct str link,
 		     unsigned i, struct buf *out);

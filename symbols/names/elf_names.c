@@ -61,8 +61,9 @@ static bool elf_names_by_dwarf(struct name_sources *s, uint64_t address,
 			return false;
 	}
 	/*
-	 * Functions that the Go compiler generated have lines only in Go's
-	 * table, so let this table answer.
+	 * Functions without source code, which the Go compiler adds for example
+	 * to compare structs, have lines only in Go's table, so let this table
+	 * answer.
 	 */
 	if (!count || (!v[0].line && name_sources_go(s)))
 		return false;
@@ -103,8 +104,9 @@ static bool elf_names_by_go(struct name_sources *s, uint64_t address,
 
 /*
  * Answer for `address` from the first source that has it: the debug
- * information, Go's table or the symbols. To read and sort the symbols of a
- * large program takes longest, so they come last.
+ * information, Go's table or the symbols. The symbols come last, because they
+ * tell neither lines nor inlined functions, and because to read and sort those
+ * of a large program takes long.
  */
 static void elf_names_answer(struct name_sources *s, uint64_t address,
 			     struct buf *out)

@@ -23,8 +23,9 @@ struct name_mapping {
 };
 
 /*
- * A question to elf_names_read(). In the zero value, the file may have any
- * build ID, the addresses are as in the ELF file, and the answer has no limit.
+ * The beginning of a question to elf_names_read(). The addresses follow it. In
+ * the zero value, the file may have any build ID, the addresses are as in the
+ * ELF file, and the answer has no limit.
  */
 struct elf_question {
 	/*

@@ -27,10 +27,10 @@ struct kallsyms {
 
 /*
  * Read the file `path`, which is /proc/kallsyms or has its format, into an
- * empty table. ERR_DENIED: no function in the file has an address other than 0,
- * because the kernel hides the addresses if the capability CAP_SYSLOG is
- * missing or kernel.kptr_restrict is 2; ERR_TOOBIG: the names take too much
- * memory; other errors: the file cannot be opened.
+ * empty table. ERR_DENIED: no function in the file has an address other than 0;
+ * ERR_TOOBIG: the names take too much memory; other errors: the file cannot be
+ * opened. The kernel shows 0 for all addresses if kernel.kptr_restrict is 2,
+ * and usually if the process lacks the capability CAP_SYSLOG.
  */
 NODISCARD int kallsyms_read(struct kallsyms *k, const char *path,
 			    struct err *err);

@@ -30,7 +30,7 @@ enum {
 /* A function at an address. */
 struct name_frame {
 	struct str system_name; /* as in the file */
-	struct str name;        /* demangled, without a version */
+	struct str name;        /* demangled, and without a symbol version */
 	struct str file;        /* source file, or empty */
 	uint64_t line;          /* 0: not known */
 	uint64_t start_line;    /* of the function; 0: not known */

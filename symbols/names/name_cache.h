@@ -17,10 +17,10 @@
 #include "base/vec.h"
 
 /*
- * Identifies the file that names belong to: the beginning of a SHA-256 digest.
- * Names of a stranger's file must never be taken for those of another file. So
- * nobody must be able to make two files with the same digest; a hash such as
- * hash_bytes() does not ensure this.
+ * Identifies the file that names belong to: the beginning of the SHA-256 digest
+ * of the parts that name_cache_file_of() gets. Names of a stranger's file must
+ * never be taken for those of another file. So nobody must be able to make two
+ * files with the same digest; a hash such as hash_bytes() does not ensure this.
  */
 struct name_cache_file {
 	uint64_t digest[2];
@@ -48,7 +48,7 @@ struct name_cache_half {
 
 /* A cache. The zero value, with `half_max` set, is an empty cache. */
 struct name_cache {
-	size_t half_max; /* largest size of each half in bytes */
+	size_t half_max; /* a half with more bytes than this is full */
 	struct name_cache_half young;
 	struct name_cache_half old;
 };

@@ -35,15 +35,15 @@ struct name_query {
 	int64_t end_ns; /* deadline for the file, in ns of clock_mono_ns() */
 	bool asked;     /* the file or a debug file of it could be opened */
 	/*
-	 * a file with the wanted build ID was read, since the path of the file,
-	 * or the files that it links to, were tried
+	 * a file with the wanted build ID was read since name_query_path() or
+	 * name_query_linked_file() set this member to false
 	 */
 	bool is_wanted;
 	/* the file being read replaces a missing one, see name_query_path() */
 	bool is_stand_in;
 	/*
-	 * The first failure of the helper, because of which names that the file
-	 * has may be missing; code 0: the helper has not failed.
+	 * The first failure that name_query_fail() has noted; code 0: none.
+	 * After a failure, frames may lack names that the file has.
 	 */
 	struct err failure;
 	/* The file's link to its debug file, in the arena; empty: none. */
@@ -257,12 +257,12 @@ static void name_query_ask(struct name_query *q, int fd)
 	const struct unnamed_frames *u = q->unnamed;
 	size_t answered = fd >= 0;
 
-	q->asked |= fd >= 0 && !q->is_stand_in;
 	for (size_t at = 0; at < u->addresses.count && answered;
 	     at += answered) {
 		size_t count = u->addresses.count - at;
 		int again = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
+		q->asked |= again >= 0 && !q->is_stand_in;
 		if (count > NAME_QUESTION_MAX)
 			count = NAME_QUESTION_MAX;
 		answered = again >= 0 ? name_query_part(q, again, at, count) :
@@ -403,8 +403,8 @@ static void name_query_remember(struct name_query *q,
 
 /*
  * Return the key under which the cache remembers that there is no file at the
- * path of `f`, or that it has another build ID. This key stands for the whole
- * file, not for an address.
+ * path of `f`, or that the file there has another build ID. This key stands for
+ * the whole file, not for an address.
  */
 static struct name_cache_key name_file_absent_key(const struct name_file *f)
 {

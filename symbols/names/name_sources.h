@@ -27,8 +27,8 @@ enum {
 	 */
 	NAME_SOURCES_MEMORY_MAX = 64 << 20,
 	/*
-	 * Each time after this many questions, the number of questions that was
-	 * counted for each kept file is halved.
+	 * Each time this many questions have been answered, the number of
+	 * questions that is counted for each kept file is halved.
 	 */
 	NAME_SOURCES_AGE = 128,
 };

@@ -61,8 +61,8 @@ int regular_file_open(const char *path)
 }
 
 /*
- * Whether a file is public: everyone has the right `others` (S_IROTH or
- * S_IXOTH), or the user who runs everprof, and is not root, owns the file.
+ * Whether a file is public: its mode has the bit `others` (S_IROTH or S_IXOTH),
+ * or the user who runs everprof, and is not root, owns the file.
  */
 static bool regular_file_is_public(const struct stat *st, mode_t others)
 {

@@ -13,8 +13,8 @@
 
 enum {
 	/*
-	 * Largest size of each half of the cache of names (name_cache.h), in
-	 * bytes.
+	 * A half of the cache of names (name_cache.h) that has more bytes than
+	 * this is full.
 	 */
 	SYMBOLIZER_CACHE_MAX = 8 << 20,
 	/* Largest time that the helper may take for one file and its debug file. */
@@ -136,8 +136,8 @@ static bool build_id_decode(struct str digits, struct elf_build_id *out)
 }
 
 /*
- * A mapped file, and the helper that opens it; `opener` NULL: this process
- * opens the file.
+ * A mapped file, and the helper that opens this file and the debug files to
+ * which it links. If `opener` is NULL, this process opens them.
  */
 struct symbol_file {
 	const char *path;

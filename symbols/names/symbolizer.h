@@ -25,13 +25,13 @@ struct symbolizer;
  *
  * The path of a mapped file comes from a profile, which anyone may have sent.
  * `opener_argv` is a program that calls symbolizer_help_open(), and its
- * arguments, ending with NULL. This program opens the mapped files, because to
- * open a path that a stranger has chosen can take for ever (public_opener.h).
- * It opens only files that everyone may read, because the names in them are
- * shown to others than the user of this process. If `opener_argv` is NULL, this
- * process opens all mapped files that it may read. A file that is found in
- * `debug_dir` by its build ID is opened by this process in both cases, even if
- * not everyone may read it.
+ * arguments, ending with NULL. This program opens the mapped files and the
+ * debug files to which they link, because to open a path that a stranger has
+ * chosen can take for ever (public_opener.h). It opens only files that everyone
+ * may read, because the names in them are shown to others than the user of this
+ * process. If `opener_argv` is NULL, this process opens all of these files that
+ * it may read. A file that is found in `debug_dir` by its build ID is opened by
+ * this process in both cases, even if not everyone may read it.
  */
 struct symbolizer *symbolizer_new(char *const *helper_argv,
 				  char *const *opener_argv,
