@@ -24,8 +24,9 @@ static bool is_of_port(struct str name)
 }
 
 /*
- * Add to `l` those labels of `from`, and of the lists linked to `from`, whose
- * names begin with "__meta_", except labels that describe a port.
+ * Add the labels of `from`, and of the lists that follow it in `rest`, to `l`.
+ * Only labels whose names begin with "__meta_" are added, and none that
+ * describes a port.
  */
 static void labels_take(struct container_labels *l,
 			const struct label_list *from)
@@ -42,8 +43,8 @@ static void labels_take(struct container_labels *l,
 }
 
 /*
- * Return the part of a text after its last slash: the ID in
- * "containerd://<ID>".
+ * Return the part of a text after its last slash, such as the ID in
+ * "containerd://<ID>"; without a slash, the whole text.
  */
 static struct str after_slash(struct str text)
 {

@@ -3,7 +3,7 @@
  * Finds the containers among targets: their IDs, and the labels that describe
  * them.
  *
- * Ownership: everything is borrowed from the targets, for one call.
+ * Ownership: everything that fn() gets is borrowed for that call of fn().
  * Threads: any.
  */
 #ifndef DISCOVERY_CONTAINER_TARGETS_H

@@ -97,9 +97,10 @@ static bool check_for_containers(struct yaml *y, const struct yaml_node *key,
 }
 
 /*
- * If check() accepts the kind of a key that ends in _sd_configs, decode the
- * entries of the key, and append them to `out`; otherwise check() has reported
- * an error. Returns false if the key has another end.
+ * Decode the entries of a key that ends in _sd_configs, and append them to
+ * `out`, if check() accepts the kind of the key. If check() does not accept the
+ * kind, it reports an error. Returns false if the key does not end in
+ * _sd_configs.
  */
 static bool decode_key(struct yaml *y, const struct yaml_node *key,
 		       const struct yaml_node *value,

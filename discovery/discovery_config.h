@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The configuration of discoveries: the keys <name>_sd_configs of a job.
+ * The configuration of discoveries: the keys <name>_sd_configs of a job or of
+ * the section ebpf.
  *
  * Ownership: entries and their text are in the arena of the struct yaml that
  * they were decoded from.
@@ -13,7 +14,7 @@
 
 struct discovery_config;
 
-/* All discoveries of one job. */
+/* All discoveries of one job, or of the section ebpf. */
 struct discovery_configs {
 	struct discovery_config **v;
 	size_t count;
@@ -21,8 +22,8 @@ struct discovery_configs {
 
 /*
  * Decode a key that ends in _sd_configs, and append its entries to `out`.
- * Returns false if the key has another end. Errors, such as a service discovery
- * that does not exist, are reported to `y`.
+ * Returns false if the key does not end in _sd_configs. Errors, such as a
+ * service discovery that does not exist, are reported to `y`.
  */
 bool discovery_configs_decode(struct yaml *y, const struct yaml_node *key,
 			      const struct yaml_node *value,
@@ -37,9 +38,9 @@ bool discovery_containers_decode(struct yaml *y, const struct yaml_node *key,
 				 struct discovery_configs *out);
 
 /*
- * Return the name of the label with the ID of a container
- * (provider_kind.container_label) for kind number `i`, from 0, of the kinds
- * that find containers; NULL: there are no more such kinds.
+ * Return provider_kind.container_label of kind number `i`, where only the kinds
+ * that find containers are numbered, from 0. NULL: there are at most `i` such
+ * kinds.
  */
 const char *discovery_container_label(size_t i);
 

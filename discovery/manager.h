@@ -37,9 +37,9 @@ struct discovery_options {
 	/*
 	 * Receives all target groups of the job named `job`; they replace the
 	 * groups of the previous call for this job. Called by the manager's
-	 * thread under its mutex, so update() must not call discovery_apply()
-	 * or discovery_stop(). The list is borrowed for the call; keep groups
-	 * by taking references.
+	 * thread under the manager's mutex, so update() must not call any
+	 * function of the manager. The list is borrowed for the call; keep
+	 * groups by taking references.
 	 */
 	void (*update)(void *ctx, struct str job,
 		       const struct target_groups_list *groups);

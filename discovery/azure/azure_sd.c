@@ -45,7 +45,10 @@ struct nic_request {
 	char *path; /* path and query of its URL */
 };
 
-/* What is kept from one refresh to the next. */
+/*
+ * The data of a provider. The interfaces that are known are kept from one
+ * refresh to the next; `wanted` is filled anew by each refresh.
+ */
 struct azure_kept {
 	struct azure_nics nics;
 	VEC(struct nic_request) wanted; /* of the refresh in progress */
@@ -117,7 +120,11 @@ static void begin_path(const struct rest_run *r, struct str group,
 		add_segment(url, "/resourceGroups/", group);
 }
 
-/* Write the path of the list of all resources of a type. */
+/*
+ * Write path and query of the URL that lists the resources of a type, within
+ * the configured resource group if there is one. Return whether `i` is 0,
+ * because there is only this URL.
+ */
 static bool write_list(struct rest_run *r, size_t i, const char *type,
 		       struct buf *out)
 {
@@ -222,9 +229,9 @@ static void want_nics(struct rest_run *r, struct azure_kept *k,
 }
 
 /*
- * Forget the interfaces whose time has passed, and list those that must be
- * asked for in this refresh in azure_kept.wanted. Returns the data that is
- * kept.
+ * Forget the interfaces whose time has passed. Then fill azure_kept.wanted with
+ * the requests for the interfaces that are not known. Returns the provider's
+ * struct azure_kept, which the first call allocates.
  */
 static struct azure_kept *want_all(struct rest_run *r)
 {
@@ -339,8 +346,8 @@ static void take_nic(struct rest_run *r, const struct yaml_node *item)
 }
 
 /*
- * Note, until the next refresh, that the interfaces without an answer are
- * missing.
+ * Note as missing, until the next refresh, each interface of `wanted` that
+ * take_nic() has not added, because the answer to its request was 404.
  */
 static void note_missing(struct azure_kept *k)
 {

@@ -181,7 +181,8 @@ static void consul_publish_later(struct consul_source *s)
 
 /*
  * Note that targets have changed. All targets are reported PUBLISH_MS after the
- * first change; the first report may wait longer.
+ * first change since the last report. The first report of a provider may wait
+ * longer; see consul_publish().
  */
 static void consul_publish_soon(struct provider *p)
 {
@@ -345,7 +346,7 @@ static uint64_t index_of(const struct http_response *r)
 
 /*
  * Use the answer to the query of a watch. An answer with the same index as the
- * last answer has the same content, and is ignored.
+ * last answer that was used has the same content, and is ignored.
  */
 static int take_answer(struct consul_watch *w, struct http_response *r,
 		       struct err *err)

@@ -18,8 +18,9 @@
 /* A watch of the catalog, or of a service. */
 struct consul_watch {
 	struct provider *p;
-	char *service;  /* NULL: the catalog */
-	uint64_t index; /* X-Consul-Index of the last answer; 0: none */
+	char *service; /* NULL: the catalog */
+	/* X-Consul-Index of the last answer that was used; 0: none */
+	uint64_t index;
 	bool running;
 	bool is_due; /* the query must be started as soon as possible */
 	/* whether a query has ended, with or without success */

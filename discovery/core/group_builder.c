@@ -25,7 +25,9 @@ void group_builder_fini(struct group_builder *b)
 	buf_fini(&b->name);
 }
 
-/* Move the labels that were collected to the arena of the groups. */
+/*
+ * Move the collected labels to the arena of the groups, and return them there.
+ */
 static struct label_list builder_take_labels(struct group_builder *b)
 {
 	struct label_list l = { .count = b->labels.count };
@@ -53,8 +55,8 @@ static void end_labels(struct group_builder *b)
 }
 
 /*
- * Return how many bytes the labels of the list take in each target. Names do
- * not count, because each is stored once.
+ * Return how many bytes the labels of a group add to `volume` for each of its
+ * targets. The text of names does not count, because each name is stored once.
  */
 static size_t volume_of(const struct label_list *l)
 {

@@ -15,8 +15,8 @@ struct compaction {
 };
 
 /*
- * Replace the values of the list `l` that the pool shares by texts of the pool,
- * and count the bytes that a copy of `l` needs.
+ * Pass the values of the list `l` to text_pool_share(), which replaces some of
+ * them by texts of the pool, and count the bytes that a copy of `l` needs.
  */
 static void compaction_measure(struct compaction *c, const struct label_list *l)
 {

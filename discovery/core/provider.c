@@ -10,8 +10,8 @@
 void provider_found(struct provider *p, const struct target_groups_list *groups)
 {
 	/*
-	 * Drop the old list last: a group that both lists contain must not be
-	 * freed.
+	 * Drop the old list last, so that a group that both lists contain never
+	 * loses its last reference.
 	 */
 	struct target_groups_list old = p->found;
 
@@ -67,8 +67,8 @@ void provider_refreshed(struct provider *p)
 }
 
 /*
- * Logged at LOG_INFO, because discovered targets change rarely; failures are
- * warnings.
+ * Log at LOG_INFO: most lists of targets change rarely. Kinds whose lists
+ * change often do not call this function for each change.
  */
 void provider_tell(const struct provider *p, const char *what,
 		   const struct target_groups *g)

@@ -12,7 +12,10 @@
  * Ownership: the manager owns providers; a provider owns its data. All text of
  * a struct discovery_config is borrowed from the struct yaml that it was
  * decoded from.
- * Threads: the manager's loop only. Configurations are immutable once decoded.
+ * Threads: the manager's loop calls everything but open() and close(). These
+ * are called by the thread that applies a configuration or frees the manager.
+ * No two of these calls run at the same time. Configurations are immutable once
+ * decoded.
  */
 #ifndef DISCOVERY_CORE_PROVIDER_H
 #define DISCOVERY_CORE_PROVIDER_H
@@ -32,7 +35,7 @@ struct owned_entry;
 
 /*
  * The part of an entry of <name>_sd_configs that all kinds have. A kind with
- * keys of its own has a struct whose first member, `base`, is this struct.
+ * keys of its own has a struct that begins with this struct.
  */
 struct discovery_config {
 	const struct provider_kind *kind;
@@ -76,8 +79,9 @@ struct provider_kind {
 	/* Sets the defaults that are not zero. May be NULL. */
 	void (*init)(struct discovery_config *c);
 	/*
-	 * Checks an entry as a whole, after its keys were decoded, and reports
-	 * mistakes to `y`. May be NULL.
+	 * Checks an entry as a whole, after its keys were decoded. Reports
+	 * mistakes to `y`, and may set members of `c` that follow from the
+	 * keys. May be NULL.
 	 */
 	void (*check)(struct yaml *y, const struct yaml_node *entry,
 		      struct discovery_config *c);
@@ -117,7 +121,9 @@ struct provider_kind {
 	 */
 	void (*check_containers)(struct yaml *y, const struct yaml_node *entry,
 				 const struct discovery_config *c);
-	/* targets have no addresses: they only name containers */
+	/*
+	 * targets have no network addresses, so scrape jobs cannot use the kind
+	 */
 	bool only_containers;
 };
 
@@ -125,7 +131,7 @@ struct provider_kind {
 struct provider_failure {
 	/*
 	 * name of the source that could not be read, cut if it is too long;
-	 * empty: no refresh has failed
+	 * empty: no failure is remembered
 	 */
 	char source[512];
 	struct err err; /* why */
@@ -145,11 +151,15 @@ struct provider {
 	const struct log *log;
 	struct metric *failures; /* counter of failed refreshes of this kind */
 
-	/* The members below belong to the manager. */
+	/* The members below are set only by the manager and by provider.c. */
 	struct owned_entry *owned; /* owns `config` */
 	/* time of the next refresh, on clock_mono_ns() */
 	int64_t due_ns;
-	/* when the refresh in progress began; 0: none is in progress */
+	/*
+	 * when the refresh in progress began; 0: none is in progress. Only for
+	 * kinds that call provider_refreshed(): for the others, the time of the
+	 * first refresh stays here.
+	 */
 	int64_t begun_ns;
 	/* time of the next call of kind->call(); INT64_MAX: none */
 	int64_t call_ns;

@@ -8,7 +8,7 @@
 #include "discovery/core/text_pool.h"
 
 #define LABELS_OF_GROUP 500 /* maximum number of labels of a group */
-#define LABEL_SHOWN_MAX 64  /* a name in a message is cut off after so much */
+#define LABEL_SHOWN_MAX 64  /* bytes of a label name that a message shows */
 
 /* Maximum number of labels of all targets together; see check_volume(). */
 #define VOLUME_LABELS_MAX 5000000
@@ -76,8 +76,9 @@ static void decode_targets(struct yaml *y, const struct yaml_node *n,
 	if (!yaml_expect(y, n, YAML_LIST, "targets"))
 		return;
 	/*
-	 * Drop the targets of an earlier list: a group in JSON can have the key
-	 * `targets` several times, and the last list counts.
+	 * Drop the targets of an earlier list: a group in JSON can have both
+	 * "Targets" and "targets", which lower_keys() in provider.c makes
+	 * equal, and the last list counts.
 	 */
 	g->target_count = 0;
 	g->targets = arena_array(d->arena, struct label_list, n->count);
@@ -278,8 +279,9 @@ bool target_address_is_ok(struct str t)
 		unsigned char c = (unsigned char)t.ptr[i];
 
 		/*
-		 * Reject characters that would end the host in a URL, or add a
-		 * user or a path to the URL.
+		 * Reject characters that no host name contains. Some of them
+		 * would end the host in a URL, or add a user or a path to the
+		 * URL.
 		 */
 		if (c <= ' ' || c >= 0x7f || strchr("/@?#\\\"<>^`{|};,", c))
 			return false;

@@ -28,8 +28,8 @@ struct label_list {
 	struct label *v;
 	size_t count;
 	/*
-	 * the next list of labels of the same target, such as the labels of its
-	 * node; NULL: none
+	 * the next list of labels of the same target or group, such as the
+	 * labels of its node; NULL: none
 	 */
 	const struct label_list *rest;
 };

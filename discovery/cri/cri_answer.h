@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answers of the Container Runtime Interface, through which the kubelet asks
- * containerd and CRI-O. The calls use gRPC, and the messages are protocol
- * buffers.
+ * Requests and answers of the Container Runtime Interface (CRI), through which
+ * the kubelet controls containerd and CRI-O. The calls use gRPC, and the
+ * messages are protocol buffers.
  *
  * Sources: github.com/kubernetes/cri-api, pkg/apis/runtime/v1/api.proto;
  * github.com/grpc/grpc, doc/PROTOCOL-HTTP2.md.
@@ -17,8 +17,8 @@
 #include "discovery/core/group_builder.h"
 
 /*
- * Bodies of the calls: each is a message, after the prefix with its length that
- * gRPC demands.
+ * Bodies of the requests. Each is a message, which the prefix of gRPC precedes:
+ * five bytes, which contain the length of the message.
  */
 extern const struct bytes cri_list_pods;       /* all pods */
 extern const struct bytes cri_list_containers; /* containers that run */

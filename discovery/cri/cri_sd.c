@@ -81,7 +81,10 @@ static void cri_fail(struct provider *p, const struct err *err)
 	provider_refreshed(p);
 }
 
-/* Report the containers, unless they are the same as before. */
+/*
+ * Report the containers, unless both answers have the same bytes as those that
+ * were reported last.
+ */
 static int cri_report(struct provider *p, struct bytes pods,
 		      struct bytes containers, struct err *err)
 {

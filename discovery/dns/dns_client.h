@@ -4,8 +4,9 @@
  * HTTP client.
  *
  * Queries go over UDP with EDNS, and again over TCP if the response was
- * truncated. If a name server does not answer, or answers with an error, the
- * next one is asked. Each name server is asked at most twice.
+ * truncated. If a name server does not answer, or answers with the error
+ * SERVFAIL, NOTIMP or REFUSED, the next one is asked. Each name server is asked
+ * at most twice.
  *
  * Ownership: the client owns its queries.
  * Threads: the thread of the loop.

@@ -73,8 +73,8 @@ static bool read_name(const ns_msg *m, ns_rr rr, struct dns_record *r)
 }
 
 /*
- * Read a record. Returns 1 on success, 0 if the type or class of the record
- * makes no targets, and -1 if the record is not valid.
+ * Read a record. Returns 1 on success, 0 if the class of the record is not IN
+ * or its type is not in enum dns_type, and -1 if the record is not valid.
  */
 static int read_record(const ns_msg *m, ns_rr rr, struct dns_record *r)
 {

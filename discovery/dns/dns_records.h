@@ -2,7 +2,8 @@
 /*
  * The records of a DNS response, as text, for service discovery.
  *
- * Sources: RFC 1035 3.3 and 4.1 (A, MX, NS), RFC 3596 (AAAA), RFC 2782 (SRV).
+ * Sources: RFC 1035 3.3 (MX, NS), 3.4 (A) and 4.1 (messages), RFC 3596 (AAAA),
+ * RFC 2782 (SRV).
  *
  * Threads: pure functions.
  */
@@ -44,8 +45,9 @@ struct dns_record {
 int dns_type_number(enum dns_type type);
 
 /*
- * Call found() for each record of the answer section whose type and class make
- * targets; other records are skipped. ERR_CORRUPT: the response is not valid.
+ * Call found() for each record of the answer section that has the class IN and
+ * a type of enum dns_type. Other records are skipped. ERR_CORRUPT: the response
+ * is not valid.
  */
 NODISCARD int dns_records_visit(struct bytes response,
 				void (*found)(void *ctx,

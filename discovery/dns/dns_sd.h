@@ -5,8 +5,8 @@
  * Source: prometheus.io/docs/prometheus/latest/configuration/configuration,
  * dns_sd_config.
  *
- * Ownership: the manager owns the provider.
- * Threads: the manager's loop.
+ * Ownership: text is borrowed from the struct yaml that it was decoded from.
+ * Threads: immutable once decoded.
  */
 #ifndef DISCOVERY_DNS_DNS_SD_H
 #define DISCOVERY_DNS_DNS_SD_H

@@ -16,7 +16,9 @@
 #include "base/err.h"
 #include "base/vec.h"
 
-/* What a file resolv.conf says about names. */
+/*
+ * The domains of the search list, and the option ndots, of a file resolv.conf.
+ */
 struct dns_search {
 	VEC(char *) domains;
 	unsigned ndots;
@@ -29,9 +31,9 @@ void dns_search_parse(struct str text, struct dns_search *out);
 void dns_search_fini(struct dns_search *s);
 
 /*
- * Return the full name to ask for in attempt number `i`, from 0, to look up
- * `name`; it has a dot at its end. The caller owns the text. NULL: there are no
- * more names.
+ * To look up `name`, several full names are tried in order. Return the full
+ * name for attempt number `i`, counted from 0, with a dot at its end. The
+ * caller owns the text. NULL: there are no more names.
  */
 char *dns_search_name(const struct dns_search *s, struct str name, size_t i);
 

@@ -6,7 +6,8 @@
  * Source: docs.docker.com/reference/api/engine.
  *
  * Ownership: text is borrowed from the struct yaml that it was decoded from.
- * Threads: the manager's loop.
+ * Threads: the manager's loop; for the functions that decode and check an
+ * entry, one thread per struct yaml.
  */
 #ifndef DISCOVERY_DOCKER_DOCKER_API_H
 #define DISCOVERY_DOCKER_DOCKER_API_H
@@ -22,7 +23,8 @@ struct docker_config {
 };
 
 /*
- * The steps of the tables that begin with DOCKER_STEPS; see struct rest_step.
+ * The numbers of the first steps in each table that begins with DOCKER_STEPS;
+ * see struct rest_step.
  */
 enum {
 	DOCKER_VERSION,

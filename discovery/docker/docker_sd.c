@@ -53,8 +53,8 @@ static struct str endpoint_ip(const struct yaml_node *endpoint)
 }
 
 /*
- * Begin a target of a container in a network, with all labels except the
- * address and those of a port.
+ * Begin a target of a container in a network, with all labels except
+ * __address__ and those of a port.
  */
 static void begin_target(struct rest_run *r, const struct yaml_node *container,
 			 const struct yaml_node *endpoint)

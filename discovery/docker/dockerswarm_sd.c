@@ -326,8 +326,9 @@ static void map_node(struct rest_run *r, const struct yaml_node *node)
 }
 
 /*
- * The functions below write the URLs of lists. Only the list of what the
- * configured role finds is filtered.
+ * The functions below write the URLs of lists. The configured filters apply
+ * only to the list of the objects of the configured role, not to lists for
+ * lookups.
  */
 
 static bool write_services_url(struct rest_run *r, size_t i, struct buf *out)

@@ -13,7 +13,8 @@ static bool file_config_ends_with(struct str s, const char *end)
 
 /*
  * Return whether a path has a known extension, and no "*" before its last
- * slash, as Prometheus demands.
+ * slash. Prometheus demands the same, but refuses extensions in mixed case,
+ * such as .Json.
  */
 static bool is_pattern(struct str s)
 {

@@ -60,8 +60,9 @@ static bool http_sd_is_json(const char *type)
 }
 
 /*
- * Return 0 for a response that Prometheus accepts: status 200 and JSON.
- * Otherwise returns the error.
+ * Check that a request has succeeded, with status 200 and the content type
+ * JSON. Prometheus demands the same, but accepts no parameter of the content
+ * type other than charset=utf-8.
  */
 static int check_response(const struct http_response *r, struct err *err)
 {

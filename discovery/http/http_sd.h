@@ -3,8 +3,8 @@
  * HTTP discovery: target groups from an endpoint that is requested at
  * intervals.
  *
- * Ownership: the manager owns the provider.
- * Threads: the manager's loop.
+ * Ownership: text is borrowed from the struct yaml that it was decoded from.
+ * Threads: immutable once decoded.
  */
 #ifndef DISCOVERY_HTTP_HTTP_SD_H
 #define DISCOVERY_HTTP_HTTP_SD_H

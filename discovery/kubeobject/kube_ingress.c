@@ -62,8 +62,8 @@ static void tls_read(struct tls_hosts *t, const struct yaml_node *object)
 
 /*
  * Return whether a certificate of the ingress covers `host`, the host of a
- * rule. A certificate for a host that begins with "*." covers any first part of
- * the host.
+ * rule. A certificate for a name such as "*.example.org" covers each host that
+ * has one part in place of the "*".
  */
 static bool tls_covers(const struct tls_hosts *t, struct str host)
 {

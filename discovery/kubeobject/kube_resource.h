@@ -45,7 +45,8 @@ struct kube_resource {
 	bool namespaced;
 	/*
 	 * Adds the labels and targets of an object to the group that was begun
-	 * last, and begins its second group, if it has one.
+	 * last. If the object has a second group, begins this group and adds
+	 * its labels.
 	 */
 	void (*map)(struct group_builder *b, const struct yaml_node *object);
 };

@@ -16,7 +16,7 @@ static const struct field_row service_port_labels[] = {
 };
 
 /*
- * Add a label with the addresses of a load balancer, separated by commas. If
+ * Add a label with the IP addresses of a load balancer, separated by commas. If
  * the status has none, use the address that the spec asks for.
  */
 static void service_add_balancer(struct group_builder *b,

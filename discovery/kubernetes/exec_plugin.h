@@ -26,8 +26,12 @@
 struct exec_plugin_config {
 	const char *api_version;
 	const char *command;
-	char **args;      /* with the command first, ended by NULL */
-	char **env;       /* "NAME=value", ended by NULL */
+	char **args; /* with the command first, ended by NULL */
+	/*
+	 * variables that are added to the environment of everprof, or replaced
+	 * in it, as "NAME=value"; ended by NULL
+	 */
+	char **env;
 	const char *hint; /* how the program is installed; "" : unknown */
 };
 

@@ -147,7 +147,7 @@ static bool json_begins_piece(const struct json_pieces *p, uint8_t c)
 
 /*
  * Read one byte outside of pieces. Returns false if the byte is not valid
- * there.
+ * there, or if the name of a member is too long or contains a backslash.
  */
 static bool json_outer_byte(struct json_pieces *p, uint8_t c)
 {

@@ -68,8 +68,9 @@ void json_pieces_fini(struct json_pieces *p);
 /*
  * Read `text`, the next part of the list or stream, and pass each piece that
  * ends in this part to piece(). ERR_INVALID: what was read is not a list (if
- * p->is_list) or not a stream. ERR_TOOBIG: a piece is larger than
- * YAML_TEXT_MAX. Other errors are those of piece().
+ * p->is_list) or not a stream, or the name of a member is longer than 256 bytes
+ * or contains a backslash. ERR_TOOBIG: a piece is larger than YAML_TEXT_MAX.
+ * Other errors are those of piece().
  */
 NODISCARD int json_pieces_feed(struct json_pieces *p, struct bytes text,
 			       struct err *err);

@@ -14,8 +14,9 @@
 #define NAMESPACE_MAX 256 /* longest name of a namespace, in bytes */
 
 /*
- * After a run of a plugin that has failed, or has printed a credential that the
- * API server refuses, the plugin is not run again for this time.
+ * If a run of a plugin has failed, or the credential that the plugin printed
+ * has expired already or is refused by the API server, the plugin is not run
+ * again for this time.
  */
 #define PLUGIN_PAUSE_NS 5000000000LL
 
@@ -193,7 +194,8 @@ static int access_run_plugin(struct kube_access *a, struct err *err)
 }
 
 /*
- * Read the kubeconfig file, if it was not read yet or has changed since then.
+ * Read the kubeconfig file, if it was not read yet or has changed since it was
+ * read.
  */
 static int access_read_file(struct kube_access *a, struct err *err)
 {

@@ -31,7 +31,7 @@ struct kube_login {
 	struct http_config *http;
 };
 
-/* Returned while a credential plugin runs. */
+/* Returned by kube_access_get() while a credential plugin runs. */
 #define KUBE_ACCESS_PENDING 1
 
 /*
@@ -49,7 +49,8 @@ void kube_access_free(struct kube_access *a);
 
 /*
  * Set *login and return 0, or return KUBE_ACCESS_PENDING: a credential plugin
- * runs, and ready() will be called. Then call this function again.
+ * runs. When it has ended, ready() is called, and the caller calls this
+ * function again.
  * Errors: the kubeconfig file cannot be used, the credential plugin has failed
  * or cannot be started, or the environment variables of a pod are missing.
  */

@@ -129,8 +129,8 @@ static void kube_set_wanted(struct kube_config *c)
 }
 
 /*
- * Report selectors for resources that the role does not watch. With the role
- * pod, a selector for nodes is allowed even if nodes are not watched.
+ * Report selectors for resources that are not watched. With the role pod, a
+ * selector for nodes is allowed even if nodes are not watched.
  */
 static void kube_check_selector_roles(struct yaml *y,
 				      const struct yaml_node *entry,

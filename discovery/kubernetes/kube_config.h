@@ -38,7 +38,10 @@ struct kube_config {
 	bool attach_deployment;
 	bool attach_job;
 	bool attach_cronjob;
-	/* The members below follow from the keys above. */
+	/*
+	 * kube_config_check() sets `role` and `wants`, which follow from the
+	 * other members.
+	 */
 	enum kube_resource_id role;
 	/* selectors by resource */
 	struct kube_selector selectors[KUBE_ROLES];

@@ -24,8 +24,9 @@ struct joining {
 };
 
 /*
- * Return whether the object needs joined groups: it has parts other than
- * itself, or it is a pod that can get the name of its Job.
+ * Return whether the object needs joined groups. It does if it has parts other
+ * than itself. With attach_metadata.job, a pod always does: the name of its Job
+ * comes from the pod itself, so the Job is not one of its parts.
  */
 static bool join_is_needed(const struct joining *j)
 {
@@ -99,8 +100,8 @@ static void add_workload(struct label_list *l, const char *name,
 }
 
 /*
- * Return the name of the controller of the object `g`; empty: the controller is
- * not of the kind `kind`, or `g` is NULL.
+ * Return the name of the controller of the object `g`; empty: the object has no
+ * controller of the kind `kind`, or `g` is NULL.
  */
 static struct str controller_name(const struct target_groups *g,
 				  const char *kind)
@@ -218,7 +219,7 @@ join_target_pod(struct joining *j, const struct label_list *own,
 		return rest;
 	value = kube_list_label(own, j->p.names->protocol);
 	if (!value.len)
-		return rest; /* an empty value means that there is no label */
+		return rest; /* the container's protocol stays */
 	protocol = arena_new(j->arena, struct label);
 	*protocol = (struct label){ str_of(KUBE_CONTAINER_PROTOCOL), value };
 	return join_link(j, protocol, 1, rest);

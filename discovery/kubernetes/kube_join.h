@@ -25,10 +25,10 @@
 /*
  * Append the target groups of the objects of the role c->role to `out`, which
  * gets a reference to each. Slices of the second IP family of a service are
- * left out; with attach_metadata.node and a selector for nodes, also pods on
- * other nodes. Returns the number of objects that lack the labels of other
- * objects, because with those labels the stores would exceed their memory
- * limit.
+ * left out. With the role pod, attach_metadata.node and a selector for nodes,
+ * pods that are not on one of the selected nodes are left out. Returns the
+ * number of objects that lack the labels of other objects, because with those
+ * labels the stores would exceed their memory limit.
  */
 size_t kube_join_all(struct kube_stores *s, const struct kube_config *c,
 		     struct target_groups_list *out);

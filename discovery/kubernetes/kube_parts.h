@@ -15,8 +15,8 @@
 #include "discovery/kubernetes/kube_store.h"
 
 /*
- * The names of the labels by which a target of endpoints, or of slices, refers
- * to its pod, its node and a port.
+ * How a target of endpoints, or of slices, refers to its pod, its node and a
+ * port: the names of the labels, and which label names the node.
  */
 struct endpoint_names {
 	/* kind of the object that the target's address belongs to */
@@ -30,8 +30,9 @@ struct endpoint_names {
 	 */
 	const char *protocol;
 	/*
-	 * the label `node`, if there is one, has precedence over the label
-	 * `name` of an address that belongs to an object of kind Node
+	 * for an address that belongs to an object of kind Node: true if the
+	 * label `node` names the node, and the label `name` does so only
+	 * without it; false if the label `name` always does
 	 */
 	bool node_first;
 };
@@ -60,8 +61,8 @@ enum {
 };
 
 /*
- * The objects from which the groups of one object are made. An element of `v`
- * is NULL if the object does not exist, is not known or is not wanted.
+ * The parts of one object (`v`), and what is needed to find them. An element of
+ * `v` is NULL if this part does not exist, is not known or is not wanted.
  */
 struct kube_parts {
 	const struct kube_stores *s;

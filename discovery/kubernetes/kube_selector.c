@@ -98,9 +98,9 @@ bool kube_is_label_selector(struct str text)
 }
 
 /*
- * Return whether a text consists of a key, an operator (=, == or !=) and a
- * value, which may be empty. Within values, commas, equals signs and
- * backslashes are escaped by a backslash.
+ * Return whether a text begins with a key and an operator (=, == or !=). The
+ * rest is the value, which may be empty and is not checked. Within values,
+ * commas, equals signs and backslashes are escaped by a backslash.
  */
 static bool is_field_requirement(struct str text)
 {

@@ -14,14 +14,14 @@
 #include "base/bytes.h"
 
 /*
- * Return whether a text is a label selector: requirements with commas between
- * them, such as "tier=web,env in (a, b),!canary,cores>4".
+ * Return whether a text is a label selector: empty, or requirements with commas
+ * between them, such as "tier=web,env in (a, b),!canary,cores>4".
  */
 bool kube_is_label_selector(struct str text);
 
 /*
- * Return whether a text is a field selector: requirements with commas between
- * them, such as "spec.nodeName=a,status.phase!=Failed".
+ * Return whether a text is a field selector: empty, or requirements with commas
+ * between them, such as "spec.nodeName=a,status.phase!=Failed".
  */
 bool kube_is_field_selector(struct str text);
 

@@ -19,7 +19,7 @@
 /* An object. */
 struct kube_object {
 	char *key; /* namespace/name, or /name */
-	/* labels and targets of the object itself */
+	/* target groups of the object itself (see kube_resource.h) */
 	struct target_groups *own;
 	/*
 	 * `own` together with the labels of other objects (see kube_join.h);
@@ -59,8 +59,9 @@ void kube_stores_fini(struct kube_stores *s);
 /*
  * Add or replace an object. `list` is the number of the watch's newest list,
  * which may be in progress. ERR_INVALID: the object has no name. ERR_TOOBIG:
- * the object has too many targets, or all objects together would exceed
- * s->bytes_max; an older version of the object is then removed.
+ * the labels of the object's targets exceed TARGET_GROUPS_BYTES_MAX, or all
+ * objects together would exceed s->bytes_max; an older version of the object is
+ * then removed.
  */
 NODISCARD int kube_store_put(struct kube_stores *s, enum kube_resource_id id,
 			     const struct yaml_node *object, uint32_t list,

@@ -106,8 +106,8 @@ static int64_t kube_url_add_watch(const struct kube_watch *w, struct buf *url)
  */
 #define WATCH_SHORT_NS 1000000000LL
 /*
- * after a 410 to a watch request within this time after a list, there is a
- * pause
+ * if a watch request gets a 410 sooner than this after the end of the last
+ * list, there is a pause
  */
 #define EXPIRED_NS 10000000000LL
 /* a list with more pages is taken for one that never ends */
@@ -211,7 +211,10 @@ static void kube_session_recover(const struct kube_session *s)
 	provider_recovered(s->p);
 }
 
-/* Note that a request has succeeded. */
+/*
+ * Note that a list was complete or an event came, so the watch does not fail
+ * any more.
+ */
 static void watch_succeed(struct kube_watch *w)
 {
 	w->is_failing = false;
@@ -303,8 +306,8 @@ static int watch_take_event(struct kube_watch *w, const struct yaml_node *root,
 }
 
 /*
- * Called with each piece of an answer: for a list, the metadata or an object;
- * for a watch request, an event.
+ * Called with each piece of an answer: for a list, an object or the value of a
+ * member, of which only the metadata is used; for a watch request, an event.
  */
 static int watch_on_piece(void *ctx, struct str key, struct bytes text,
 			  struct err *err)

@@ -6,9 +6,9 @@
  * go to the stores (kube_store.h), one at a time.
  *
  * When a watch request ends, the next one continues from the last
- * resourceVersion. But the objects are listed again if the server does not know
- * that version any more (410 Gone), and after other errors, except after the
- * status 429 or 500 and after a failed connection. Objects that are missing
+ * resourceVersion. The objects are listed again instead if the server does not
+ * know that version any more (410 Gone), and after any other error that is not
+ * a status 429, a status 500 or a failed connection. Objects that are missing
  * from the new list are removed. After an error, there is a pause of at least
  * 0.8 seconds, which grows to at most 60 seconds; a header Retry-After in an
  * answer with status 429 or above sets the length of the pause instead. Two
@@ -43,7 +43,10 @@ enum kube_phase {
 
 /* How recent a list must be; see resourceVersion in the source above. */
 enum kube_freshness {
-	/* at least as new as kube_watch.version; NULL: of any age */
+	/*
+	 * of the version kube_watch.version, or at least as new if the list is
+	 * requested as one page; version NULL: of any age
+	 */
 	KUBE_CACHED,
 	KUBE_FRESH /* the newest */
 };

@@ -4,7 +4,8 @@
  *
  * Source: kubernetes.io/docs/reference/config-api/kubeconfig.v1.
  *
- * Ownership: a struct kubeconfig owns its texts; options borrow from it.
+ * Ownership: a struct kubeconfig owns the texts of its members; copies of
+ * `http` and `exec` borrow these texts.
  * Threads: one thread at a time.
  */
 #ifndef DISCOVERY_KUBERNETES_KUBECONFIG_H
@@ -17,7 +18,10 @@
 struct kubeconfig {
 	struct yaml y;
 	char *server; /* base URL; in the document's arena */
-	/* options of the client; no credentials unless the URL has https */
+	/*
+	 * options of the client; they have a token, a password or headers only
+	 * if the URL has https
+	 */
 	struct http_options http;
 	bool has_exec; /* credentials come from a program */
 	struct exec_plugin_config exec;

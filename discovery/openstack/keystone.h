@@ -6,7 +6,7 @@
  * Source: docs.openstack.org/api-ref/identity/v3, "Password authentication" and
  * "Authenticating with an Application Credential".
  *
- * Ownership: an account owns what it returns.
+ * Ownership: an account owns the token and the catalog. Callers get copies.
  * Threads: the manager's loop.
  */
 #ifndef DISCOVERY_OPENSTACK_KEYSTONE_H

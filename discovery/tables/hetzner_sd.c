@@ -47,9 +47,9 @@ static const struct field_row hcloud_labels[] = {
 };
 
 /*
- * The labels for the location of a server, which is the member `location` of
- * the server or, where that is missing, as in answers of older versions of the
- * API, `datacenter.location`.
+ * The labels for the location of a server. The location is the member
+ * `location` of the server. If an answer has no such member, as with older
+ * versions of the API, the location is `datacenter.location`.
  */
 static const struct field_row hcloud_location[] = {
 	{ META("hcloud_datacenter_location"), "name", FIELD_TEXT },

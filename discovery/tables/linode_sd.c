@@ -41,7 +41,10 @@ static const struct field_row linode_labels[] = {
 	{ 0 },
 };
 
-/* The labels with sizes in bytes; the API gives these sizes in MiB. */
+/*
+ * The labels with sizes in bytes. As in Prometheus, the numbers of the API
+ * count as MiB, although the API names no unit for `transfer`.
+ */
 static const struct field_row linode_sizes[] = {
 	{ META("specs_disk_bytes"), "specs.disk", FIELD_INT },
 	{ META("specs_memory_bytes"), "specs.memory", FIELD_INT },

@@ -87,9 +87,10 @@ static void add_parameter_items(struct buf *out, const struct yaml_node *list)
 }
 
 /*
- * Add a label for each parameter in `map`; the names begin with `prefix`. An
- * object within an object gives labels whose names contain both keys. The
- * recursion is bounded by YAML_DEPTH_MAX.
+ * Add a label for each parameter in `map`. Its name is
+ * "__meta_puppetdb_parameter_", then `prefix`, then the key. An object within
+ * an object gives labels whose names contain both keys. The recursion is
+ * bounded by YAML_DEPTH_MAX.
  */
 static void add_parameters(struct rest_run *r, struct str prefix,
 			   const struct yaml_node *map)
