@@ -116,10 +116,10 @@ static void manager_tell(struct discovery *d, struct job *j)
 }
 
 /*
- * Report the jobs that have news. If one of the discoveries of such a job has
- * reported neither a result nor a failure yet, the job is only marked as
- * untold, so that a later call reports the job: the `changed` marks of the
- * providers are cleared below.
+ * Report the jobs that have news. If a provider of such a job has reported
+ * neither a result nor a failure yet, the job is only marked as untold. Without
+ * this mark, no later call would know of the news, because the `changed` marks
+ * of the providers are cleared below.
  */
 static void tell_news(struct discovery *d)
 {

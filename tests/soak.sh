@@ -204,7 +204,8 @@ soak_write_fleet() { # 200 agents of 20 series send to one central instance; an 
 }
 
 soak_ebpf() { # the eBPF collector beside perf, and under storms of processes and mappings; needs root
-  dpkg -s linux-perf >/dev/null 2>&1 || apt-get install -y -qq --no-install-recommends linux-perf >/dev/null
+  dpkg -s linux-perf btrfs-progs >/dev/null 2>&1 ||
+    apt-get install -y -qq --no-install-recommends linux-perf btrfs-progs >/dev/null
   over_binary ebpf
 }
 

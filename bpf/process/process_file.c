@@ -3,13 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/dec.h"
 #include "base/enc.h"
 #include "base/mem.h"
 #include "symbols/names/regular_file.h"
@@ -23,19 +26,38 @@ void file_inode_encode(struct buf *out, uint32_t major, uint32_t minor,
 }
 
 /*
- * Whether the file of `st` has the device and inode that `inode` encodes
- * (file_inode_encode()).
+ * Whether stat() shows another device for the file `place` than the kernel's
+ * lists of mappings, which show that of the whole file system. Btrfs gives each
+ * of its subvolumes a device of its own. Of a file of overlayfs, mappings show
+ * the device of the file system below it, up to Linux 6.7.
  */
-static bool process_file_is(const struct stat *st, struct bytes inode)
+static bool process_file_has_devices(int place)
 {
-	struct buf own = { 0 };
-	bool same;
+	struct statfs fs;
 
-	file_inode_encode(&own, major(st->st_dev), minor(st->st_dev),
-			  st->st_ino);
-	same = bytes_eq(buf_bytes(&own), inode);
-	buf_fini(&own);
-	return same;
+	if (fstatfs(place, &fs))
+		return false;
+	return (uint32_t)fs.f_type == BTRFS_SUPER_MAGIC ||
+	       (uint32_t)fs.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
+/*
+ * Whether the file `place`, whose state is `st`, has the device and inode that
+ * `inode` encodes (file_inode_encode()). Where the devices cannot be compared,
+ * the path and the inode must do.
+ */
+static bool process_file_is(int place, const struct stat *st,
+			    struct bytes inode)
+{
+	struct dec d = dec_init(inode);
+	uint32_t device_major = dec_be32(&d);
+	uint32_t device_minor = dec_be32(&d);
+
+	if (dec_be64(&d) != st->st_ino || d.bad)
+		return false;
+	return (major(st->st_dev) == device_major &&
+		minor(st->st_dev) == device_minor) ||
+	       process_file_has_devices(place);
 }
 
 /*
@@ -163,7 +185,7 @@ static int process_file_open_place(int place, struct file_search *s,
 	    process_user_may_read(u, &st) &&
 	    !process_file_is_unsure(place, &st, u) &&
 	    (!wish->owned || st.st_uid == u->uid) &&
-	    (!wish->inode.len || process_file_is(&st, wish->inode)))
+	    (!wish->inode.len || process_file_is(place, &st, wish->inode)))
 		fd = regular_file_reopen(place);
 	close(place);
 	return fd;

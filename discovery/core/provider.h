@@ -142,10 +142,16 @@ struct provider_failure {
 /* A running discovery, used by the manager and the functions of its `kind`. */
 struct provider {
 	const struct provider_kind *kind;
-	/* the entry that the provider runs; the manager owns it */
+	/*
+	 * the entry of <name>_sd_configs that the provider runs; a part of
+	 * `owned`
+	 */
 	const struct discovery_config *config;
 	void *data; /* made by kind->open() and freed by kind->close() */
-	/* client of the manager's loop, for requests and watched descriptors */
+	/*
+	 * the manager's HTTP client, which all providers share; its event loop
+	 * also watches descriptors for them
+	 */
 	struct http_client *client;
 	const char *user_agent;
 	const struct log *log;

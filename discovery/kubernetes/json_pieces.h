@@ -38,7 +38,7 @@ enum json_expects {
 	JSON_ELEMENT, /* an element of `items`, or the end of `items` */
 	JSON_NEXT,    /* an element of `items` */
 	JSON_ENOUGH,  /* a comma in `items`, or the end of `items` */
-	JSON_MORE,    /* a comma, or the end of the list */
+	JSON_MORE,    /* a comma after a member, or the end of the list */
 	JSON_END      /* only white space */
 };
 

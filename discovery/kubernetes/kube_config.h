@@ -16,8 +16,11 @@
 #include "discovery/kubeobject/kube_resource.h"
 
 /*
- * Which objects of a resource are wanted. An empty `label` or `field` selects
- * all objects; `role` is empty if the resource has no selector.
+ * A selector of the configuration: which objects of one resource are wanted.
+ * `role` names the resource, for example "pod"; it is empty if the
+ * configuration has no selector for the resource. `label` and `field` are a
+ * label selector (app=web) and a field selector (spec.nodeName=a). An object
+ * must meet both; an empty one is met by all objects.
  */
 struct kube_selector {
 	struct str role;

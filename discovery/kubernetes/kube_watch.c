@@ -378,9 +378,10 @@ static void list_end(struct kube_watch *w)
 
 /*
  * If a list that has failed with the HTTP status `status` can be requested
- * again at once in another way, choose this way and return true. The other way
- * is without pages if the token of a page has expired, or without a version if
- * the server no longer has the version, or does not have it yet.
+ * again at once in another way, choose this way and return true. If the token
+ * of a page has expired (410), the list is requested as one page. If the server
+ * no longer has the version (410), or does not have it yet (504), the newest
+ * list is requested, without a version (KUBE_FRESH).
  */
 static bool list_retry(struct kube_watch *w, long status)
 {

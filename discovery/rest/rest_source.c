@@ -308,7 +308,9 @@ static bool is_refusal(const struct http_response *a)
 }
 
 /*
- * Return whether the failure of a request only means that there are no items.
+ * Return whether the refresh goes on without the items of a request that has
+ * failed: its step is optional, or the answer has the HTTP status that the step
+ * tolerates.
  */
 static bool is_missing(const struct rest_run *r, const struct http_response *a,
 		       const struct err *err)

@@ -147,9 +147,9 @@ static int cursor_load(struct file *f, struct cursor_state *state,
 }
 
 /*
- * Whether the cursor file `path`, which is missing, was renamed by
- * cursor_keep_unread() in an earlier cursor_open() that then created no new
- * file. This is assumed if `path`.unread exists, or if the disk does not tell
+ * There is no cursor file `path`: return whether this is because an earlier
+ * cursor_open() renamed it to `path`.unread, and then could not create a new
+ * one. This is assumed if `path`.unread exists, or if the disk does not tell
  * whether it exists.
  */
 static bool cursor_was_kept(struct fs *fs, const char *path)

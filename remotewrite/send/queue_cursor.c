@@ -235,8 +235,10 @@ bool queue_sync_cursor(struct queue *q)
 	moved = q->unsynced;
 	q->unsynced = false;
 	/*
-	 * The file may have an older position, because ack_window_pass() moves
-	 * the position without writing the file.
+	 * The file may still have an older state: reader_pass() and
+	 * note_clock() change the state without writing the file, earlier
+	 * writes may have failed, and make_cursor() may just have opened a file
+	 * with another state. So write the state before the sync.
 	 */
 	if (moved && q->cursor && cursor_write(q->cursor, &state, NULL)) {
 		q->unsynced = true;

@@ -6,12 +6,12 @@
 enum {
 	/* Largest size of the section .go.module in bytes. */
 	GO_MODULE_MAX = 1 << 20,
-	/* Position of the address of the code in a table, since Go 1.18. */
+	/* Where in a table the address of the code stands, since Go 1.18. */
 	GO_TABLE_TEXT = 24,
 	/*
-	 * Position of the address of the code in moduledata, the runtime's
-	 * description of the program (Go, runtime/symtab.go). moduledata begins
-	 * with the address of the table.
+	 * Where in moduledata, the runtime's description of the program (Go,
+	 * runtime/symtab.go), the address of the code stands, in bytes from its
+	 * beginning. moduledata begins with the address of the table.
 	 */
 	GO_MODULE_TEXT = 176,
 	/* The address of the table is a multiple of this number of bytes. */

@@ -18,7 +18,10 @@ file_operation *const name_operations[NAME_OPERATIONS] = {
 };
 
 enum {
-	/* Largest size of the head of an answer about an ELF file, in bytes. */
+	/*
+	 * Largest size in bytes of the head of an answer about an ELF file
+	 * (struct elf_names_head). The names may take the rest of answer_max.
+	 */
 	NAME_HEAD_MAX = 8 << 10,
 };
 

@@ -206,4 +206,32 @@ def perf_map_that_changes(folder):
     server.finish()
 
 
+@suite.test
+def program_of_a_btrfs_subvolume(folder):
+    """A program that ran before everprof: its mappings show another device than its file has."""
+    if not shutil.which('mkfs.btrfs'):
+        print('SKIPPED: mkfs.btrfs (package btrfs-progs) is not installed')
+        return
+    image, place = f'{folder}/image', f'{folder}/place'
+    with open(image, 'wb') as f:
+        f.truncate(200 << 20)
+    os.mkdir(place)
+    subprocess.run(['mkfs.btrfs', '-q', image], check=True)
+    subprocess.run(['mount', '-o', 'loop', image, place], check=True)
+    child = None
+    try:
+        subprocess.run(['btrfs', 'subvolume', 'create', f'{place}/sub'], check=True, stdout=subprocess.DEVNULL)
+        child = subprocess.Popen([compile_c(f'{place}/sub', 'mixed', MIXED)], stdout=subprocess.DEVNULL)
+        server = start(folder, ', sampling_frequency: 99')
+        query = 'process_cpu{exe="mixed"}'
+        wait_until('a profile', 60, lambda: server.get('/api/v1/series', **{'match[]': query}).data())
+        wait_until('names', 60, lambda: 'heavy' in top(server, query)[0])
+        server.finish()
+    finally:
+        if child:
+            child.kill()
+            child.wait()
+        subprocess.run(['umount', '--lazy', place], check=True)
+
+
 suite.main()
