@@ -299,8 +299,9 @@ static struct yaml_node *build_items(struct yaml_builder *b,
 		 * scalars are refused.
 		 */
 		if (item && map && count % 2 == 0 && item->kind != YAML_SCALAR)
-			item = yaml_fail(b, e.start_mark,
-					 "a map key must be a scalar");
+			item = yaml_fail(
+				b, e.start_mark,
+				"a map key must be a scalar: a text that begins with { or [ needs quotes");
 		if (item) {
 			items = mem_grow(items, count, &cap,
 					 sizeof(struct yaml_node *));

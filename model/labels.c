@@ -41,7 +41,7 @@ static int labels_check(struct bytes encoded, struct err *err)
 		if (name.len > LABEL_NAME_MAX)
 			return err_set(
 				err, ERR_CORRUPT,
-				"the label set is damaged: a label name has %zu bytes",
+				"the label set is damaged: a label name of %zu bytes is too long",
 				name.len);
 		if (!str_is_utf8(name) || !str_is_utf8(value))
 			return err_set(

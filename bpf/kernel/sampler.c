@@ -90,7 +90,7 @@ static int sampler_error(struct err *err, int error, const char *what)
 	if (errno == EACCES && sampler_is_capable())
 		return err_set(
 			err, ERR_DENIED,
-			"%s: the kernel refuses it, although everprof has the capabilities for it: its verifier, its lockdown mode or a security module does not allow it",
+			"%s: the kernel refuses it, although everprof has the capabilities for it: a security module such as SELinux (its audit log tells), or the verifier of the kernel, does not allow it",
 			what);
 	if (errno == EPERM || errno == EACCES)
 		return err_set(
@@ -145,7 +145,7 @@ static int sampler_check_namespace(struct err *err)
 		return 0;
 	return err_set(
 		err, ERR_UNSUPPORTED,
-		"everprof does not see the processes of the whole machine: give its container the PID namespace of the host (docker run --pid=host, Kubernetes: hostPID: true)");
+		"everprof does not see the processes of the whole machine: give its container the PID namespace of the host (docker run --pid=host, Kubernetes: hostPID: true); if it has that already, the host is itself a container (as a node of kind is): run everprof on the machine outside of it");
 }
 
 /*

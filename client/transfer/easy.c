@@ -323,7 +323,7 @@ int easy_check_headers(const struct transfer *t, struct err *err)
 		if (*c)
 			return err_set(
 				err, ERR_INVALID,
-				"the value of the header %.*s must be a single line of text",
+				"the value of the header %.*s must be a single line of text (mostly, it is a token from the configuration, a file or the environment)",
 				(int)strcspn(h->data, ":;\r\n"), h->data);
 	}
 	return 0;

@@ -415,7 +415,7 @@ static void http_options_decode_header(struct yaml *y,
 	else if (is_reserved(key->text))
 		yaml_error(
 			y, key,
-			"http_headers cannot set %.*s: everprof sets this header itself (Authorization by basic_auth, authorization or oauth2)",
+			"http_headers cannot set %.*s: this header is reserved for everprof itself (for Authorization, use basic_auth, authorization or oauth2)",
 			STR_ARG(key->text));
 	if (!yaml_expect(y, n, YAML_MAP, "a header (values, secrets or files)"))
 		return;

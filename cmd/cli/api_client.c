@@ -205,7 +205,7 @@ static int tell_unauthorized(const struct query *q, const struct http_config *c,
 		err, ERR_INVALID,
 		"%s: authentication is required (401): set basic_auth or authorization in %s",
 		shown,
-		c ? q->http_config : "a file, and give --http.config.file");
+		c ? q->http_config : "a file that --http.config.file names");
 }
 
 /*

@@ -116,7 +116,7 @@ int cmd_check_owner(const char *dir, struct err *err)
 		return 0;
 	return err_set(
 		err, ERR_DENIED,
-		"%s belongs to another user, who could not read files written by this command: run the command as that user, with . as the data directory: cd %s && sudo -u '#%u' everprof …",
+		"%s belongs to another user, who could not read files written by this command: as root, run cd %s && setpriv --reuid=%u --clear-groups everprof …, with . as the data directory",
 		dir, dir, st.st_uid);
 }
 

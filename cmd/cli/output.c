@@ -72,8 +72,10 @@ int output_check(const char *path, struct err *err)
 		return 0;
 	if (!stat(path, &st)) {
 		if (S_ISDIR(st.st_mode))
-			return err_set(err, ERR_INVALID, "%s is a folder",
-				       path);
+			return err_set(
+				err, ERR_INVALID,
+				"--output=%s is a folder; give the name of a file",
+				path);
 		return access(path, W_OK) < 0 ? err_sys(err, "open %s", path) :
 						0;
 	}

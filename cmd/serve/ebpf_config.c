@@ -62,7 +62,7 @@ static void ebpf_config_check_rules(struct yaml *y,
 			if (relabel_changes(r, str_of(kept[k])))
 				yaml_error(
 					y, r->node,
-					"relabel_configs: rules of the section ebpf cannot change the label %s; the key \"node\" sets the name of the machine",
+					"relabel_configs: rules of the section ebpf cannot change the label %s or remove it; to set the label node, use the key \"node\"",
 					kept[k]);
 		}
 	}

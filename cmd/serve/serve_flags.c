@@ -299,7 +299,7 @@ int serve_flags_retention(const struct serve_flags *f, int64_t *bytes,
 	if (!str_to_i64(text, &percent) || percent < 0 || percent > 100)
 		return err_set(
 			err, ERR_INVALID,
-			"--storage.tsdb.retention.size must be a size, such as 20GB, or 0%% to 100%%, not \"%s\"",
+			"--storage.tsdb.retention.size must be a size, such as 20GB, or a whole percentage of the disk from 0%% to 100%%, not \"%s\"",
 			f->retention_size);
 	rc = serve_flags_disk(f, &total, err);
 	if (!rc)

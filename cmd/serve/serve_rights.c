@@ -82,7 +82,9 @@ int rights_drop(struct err *err)
 		has[i].inheritable = 0;
 	}
 	if (syscall(SYS_capset, &header, has))
-		return err_sys(err, "cannot drop capabilities of everprof");
+		return err_sys(
+			err,
+			"everprof runs as root, but cannot give up the capabilities that it does not need (system call capset)");
 	return 0;
 }
 
@@ -93,7 +95,7 @@ void rights_warn(const struct log *log, const char *web_config)
 	if (!geteuid())
 		log_event(
 			log, LOG_WARN,
-			"everprof runs as root; only the eBPF collector may need that, and some capabilities suffice for it (docs/ebpf.md): run everprof as a user of its own",
+			"everprof runs as root; unless it needs files or sockets that only root may use, run it as another user, who owns the data directory; the eBPF collector needs only some capabilities (docs/ebpf.md)",
 			NULL);
 	if (web_config && !stat(web_config, &st) &&
 	    st.st_mode & (S_IROTH | S_IWOTH))

@@ -64,12 +64,12 @@ int push_state_load(const char *path, struct push_state *s, struct err *err)
 	} else if (!rc && !push_state_parse(buf_cstr(&text), &got)) {
 		rc = err_set(
 			err, ERR_INVALID,
-			"%s was not written by everprof push: remove it, or give another --resume.file",
+			"%s was not written by everprof push, or is damaged: give another --resume.file; the push then starts over, and nothing is stored twice",
 			path);
 	} else if (!rc && got.id != s->id) {
 		rc = err_set(
 			err, ERR_INVALID,
-			"%s belongs to another push: the sources, the server, --labels, --from or --to differ; remove it, or give another --resume.file",
+			"%s belongs to another push, with other sources, --server, --labels, --from or --to: repeat that command to resume it, or give another --resume.file",
 			path);
 	} else if (!rc) {
 		*s = got;

@@ -341,8 +341,9 @@ static int recording_run(struct recording *r, const sigset_t *signals,
 		rc = err_set(
 			err, ERR_NOTFOUND,
 			"no samples were taken, because %s; nothing was written",
-			r->off_cpu ? "no wait that was sampled has ended" :
-				     "too little CPU time was used");
+			r->off_cpu ?
+				"no thread began to wait, or too few did for this --off-cpu" :
+				"too little CPU time was used");
 	if (!rc)
 		rc = recording_save(r, err);
 	if (!rc)

@@ -211,7 +211,7 @@ static int walk_dir(const char *path, const struct source_visitor *v,
 	int rc =
 		depth > DEPTH_MAX ?
 			err_set(err, ERR_LIMIT,
-				"the folder %s is more than %d folders deep in the source",
+				"the folder %s is not read, because it is more than %d folders below the source: give it as a source of its own",
 				path, DEPTH_MAX) :
 			fs_list(NULL, path, &l, err);
 

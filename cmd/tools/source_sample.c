@@ -37,7 +37,7 @@ static int labels_of_folder(struct labels_builder *b, struct str folder,
 	if (rc)
 		rc = err_set(
 			err, ERR_INVALID,
-			"the name of the folder is not a complete selector (query export and tsdb dump cut long names): give all labels, with the type, with --labels");
+			"the name of the folder is not a complete selector (query export and tsdb dump cut long names): give this folder alone as the source (unpack a tar first), and all its labels with the type in --labels");
 	for (size_t i = 0; i < s.count && !rc; i++)
 		labels_set(b, s.matchers[i].name, s.matchers[i].value);
 	selector_fini(&s);
@@ -80,7 +80,7 @@ static int make_labels(const struct sample_maker *m,
 	else if (!rc)
 		rc = err_set(
 			err, ERR_INVALID,
-			"unknown profile type, because the path does not name one: give --labels, such as --labels='heap{job=\"app\"}'");
+			"unknown profile type: the path is not <job>/<type>/<unix ms>.pb.gz, and --labels has no type; give it, such as --labels='heap{job=\"app\"}'");
 	labels_builder_fini(&b);
 	return rc;
 }

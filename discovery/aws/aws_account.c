@@ -381,8 +381,9 @@ static int take_keys(struct aws_account *a, const struct yaml_node *n,
 		return err_set(err, ERR_INVALID,
 			       "the answer has no access key");
 	if (expires.len && time_parse(expires, 0, &expires_ms, NULL))
-		return err_set(err, ERR_INVALID,
-			       "Expiration is not a time of RFC 3339");
+		return err_set(
+			err, ERR_INVALID,
+			"the answer has an Expiration that is not a time of RFC 3339");
 	if (expires.len && rest_renewal(expires_ms, &renew_ms, err))
 		return ERR_INVALID;
 	aws_keys_set(&a->keys, doc_text(n, "AccessKeyId"),

@@ -137,7 +137,7 @@ static int take_web(struct aws_plan *plan, const char *file, const char *arn,
 	if (!arn)
 		return err_set(
 			err, ERR_INVALID,
-			"a web identity needs a role: beside AWS_WEB_IDENTITY_TOKEN_FILE set AWS_ROLE_ARN, beside web_identity_token_file set role_arn");
+			"a web identity needs a role: with the environment variable AWS_WEB_IDENTITY_TOKEN_FILE, set AWS_ROLE_ARN; in an AWS profile with web_identity_token_file, set role_arn");
 	plan->source = AWS_WEB_IDENTITY;
 	plan->token_file = mem_strdup(file);
 	plan->web = role_of(arn, session, NULL);
@@ -234,9 +234,9 @@ static int add_profile_role(struct aws_plan *plan, const struct aws_profile *p,
 		return 0;
 	if (!aws_profile_get(p, "source_profile") &&
 	    !aws_profile_get(p, "credential_source"))
-		return err_set(err, ERR_INVALID,
-			       "role_arn needs source_profile, "
-			       "credential_source or web_identity_token_file");
+		return err_set(
+			err, ERR_INVALID,
+			"role_arn needs source_profile, credential_source or, in a profile without keys, web_identity_token_file");
 	if (aws_profile_get(p, "mfa_serial"))
 		return err_set(err, ERR_UNSUPPORTED,
 			       "mfa_serial is not supported, because nobody "
@@ -261,7 +261,7 @@ static int take_profile(struct aws_plan *plan, const char *name, bool must,
 	if (!rc && !p.exists && must)
 		rc = err_set(
 			err, ERR_NOTFOUND,
-			"there is no such profile in the files ~/.aws/credentials (or AWS_SHARED_CREDENTIALS_FILE) and ~/.aws/config (or AWS_CONFIG_FILE)");
+			"there is no such profile: no section [NAME] in ~/.aws/credentials (or AWS_SHARED_CREDENTIALS_FILE), no [profile NAME] in ~/.aws/config (or AWS_CONFIG_FILE); HOME of everprof's process says where ~ is");
 	if (!rc)
 		rc = take_profile_source(plan, name, &p, depth, err);
 	if (!rc)

@@ -426,7 +426,7 @@ static void azure_check(struct yaml *y, const struct yaml_node *entry,
 	    (!c->tenant_id.len || !c->client_id.len || !c->client_secret.len))
 		yaml_error(
 			y, entry,
-			"authentication_method OAuth requires tenant_id, client_id and client_secret");
+			"authentication_method OAuth (the default) requires tenant_id, client_id and client_secret; the other methods are ManagedIdentity, WorkloadIdentity and SDK");
 }
 
 #define AZURE_TEXT(key)                                                   \

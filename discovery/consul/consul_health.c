@@ -88,7 +88,9 @@ int consul_health_parse(struct bytes text, struct str service,
 	yaml_parse_json(&y, "answer", text);
 	rc = yaml_check(&y, err);
 	if (!rc && y.root->kind != YAML_LIST)
-		rc = err_set(err, ERR_INVALID, "the answer is not a list");
+		rc = err_set(
+			err, ERR_INVALID,
+			"Consul's answer for this service is not a list: does server name a Consul agent?");
 	if (rc) {
 		yaml_fini(&y);
 		return rc;

@@ -439,8 +439,9 @@ static void on_agent(void *ctx, struct http_response *r)
 	s->asking = false;
 	rc = http_status_check(r, &err);
 	if (rc && r->status == 403)
-		(void)err_wrap(&err, rc,
-			       "the token needs agent:read, or set datacenter");
+		(void)err_wrap(
+			&err, rc,
+			"the agent does not tell its data center (give a token with agent:read, or set datacenter)");
 	if (!rc) {
 		struct str name;
 
@@ -451,7 +452,7 @@ static void on_agent(void *ctx, struct http_response *r)
 		else
 			rc = err_set(
 				&err, ERR_INVALID,
-				"the agent's answer does not name its data center: set datacenter");
+				"the agent's answer does not name its data center: does server name a Consul agent? If so, set datacenter");
 		yaml_fini(&y);
 	}
 	if (rc)

@@ -72,11 +72,11 @@ int cri_answer_check(const struct http_response *r, struct bytes *message,
 			"the socket does not speak gRPC: HTTP status %ld",
 			r->status);
 	if (status.len && !str_is(status, "0"))
-		return err_set(err, ERR_INVALID,
-			       "the runtime has refused the call: gRPC status "
-			       "%.*s: %.*s",
-			       STR_ARG(status),
-			       STR_ARG(cri_answer_header(r, "grpc-message")));
+		return err_set(
+			err, ERR_INVALID,
+			"the container runtime has answered with an error: gRPC status %.*s: %.*s",
+			STR_ARG(status),
+			STR_ARG(cri_answer_header(r, "grpc-message")));
 	if (body.len < FRAME_HEAD || body.ptr[0] ||
 	    body.len - FRAME_HEAD !=
 		    ((uint32_t)body.ptr[1] << 24 | (uint32_t)body.ptr[2] << 16 |

@@ -168,7 +168,7 @@ static int map_virtual_ip(struct rest_run *r, const struct yaml_node *service,
 	if (!read_cidr(doc_text(vip, "Addr"), address))
 		return err_set(
 			err, ERR_INVALID,
-			"the service %.*s has the invalid virtual address \"%.*s\"",
+			"the service %.*s has the virtual address \"%.*s\", which is not like 10.0.0.7/24; leave the service out by filters",
 			STR_ARG(str_clip(doc_text(service, "Spec.Name"),
 					 SHOWN_MAX)),
 			STR_ARG(str_clip(doc_text(vip, "Addr"), SHOWN_MAX)));
@@ -260,7 +260,7 @@ static int map_task_address(struct rest_run *r, const struct yaml_node *task,
 	if (!read_cidr(cidr, address))
 		return err_set(
 			err, ERR_INVALID,
-			"the task %.*s has the invalid address \"%.*s\"",
+			"the task %.*s has the address \"%.*s\", which is not like 10.0.0.7/24; leave the task out by filters",
 			STR_ARG(str_clip(doc_text(task, "ID"), SHOWN_MAX)),
 			STR_ARG(str_clip(cidr, SHOWN_MAX)));
 	for (size_t i = 0; i < doc_count(ports) && !group_is_over(&r->b); i++) {

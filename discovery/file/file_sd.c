@@ -158,10 +158,10 @@ static void tell_unwatched(struct provider *p)
 	struct err err;
 
 	err_sys(&err,
-		"cannot start inotify (a limit is the sysctl fs.inotify.max_user_instances)");
+		"cannot start inotify (limits: the sysctl fs.inotify.max_user_instances, and the open files of everprof)");
 	log_event(
 		p->log, LOG_WARN,
-		"cannot watch target files; they are read at each refresh interval only",
+		"cannot watch target files, so they are only read at each refresh interval; restart everprof to try again",
 		LOG_FIELDS(log_err(&err)));
 }
 
@@ -218,7 +218,7 @@ static int check_room(const struct files *f, const struct source *s,
 		return 0;
 	return err_set(
 		err, ERR_TOOBIG,
-		"%s: the targets of all files of this file_sd_config together take more than %ld MB of memory; split the entry",
+		"%s: refused, because the targets of this file_sd_config would then take more than %ld MB of memory; spread the files over more entries",
 		s->path, TARGET_GROUPS_BYTES_MAX / MIB);
 }
 

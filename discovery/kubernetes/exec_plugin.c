@@ -275,7 +275,7 @@ int exec_plugin_start(struct http_client *client,
 		mem_free(x);
 		return err_set(
 			err, ERR_IO,
-			"%d killed credential plugins are still running: end them, or restart everprof",
+			"%d or more credential plugins still run although everprof has killed them, so no other is started: end them as root, or restart everprof",
 			UNKILLABLE_MAX);
 	}
 	*x = (struct exec_plugin){ .client = client,
@@ -301,7 +301,8 @@ int exec_plugin_start(struct http_client *client,
 	}
 	x->process = (int)syscall(SYS_pidfd_open, x->pid, 0);
 	if (x->process < 0) {
-		rc = err_sys(err, "cannot watch a credential plugin");
+		rc = err_sys(err,
+			     "cannot watch a credential plugin: pidfd_open");
 		plugin_reap(x);
 		plugin_free(x);
 		return rc;
@@ -418,9 +419,10 @@ int exec_credential_parse(struct bytes text, const char *api_version,
 		rc = err_set(err, ERR_INVALID,
 			     "its output is not an ExecCredential in JSON");
 	else if (!str_is(doc_text(root, "apiVersion"), api_version))
-		rc = err_set(err, ERR_INVALID,
-			     "its output does not have the apiVersion %.100s",
-			     api_version);
+		rc = err_set(
+			err, ERR_INVALID,
+			"its output does not have the apiVersion %.100s of the kubeconfig file",
+			api_version);
 	else
 		rc = plugin_take_status(c, doc_find(root, "status"), err);
 	if (rc)

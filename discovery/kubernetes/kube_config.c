@@ -89,9 +89,10 @@ static void kube_decode_selectors(struct yaml *y, const struct yaml_node *n,
 		yaml_decode(y, n->items[i], "selector", fields, &one);
 		id = kube_role_of(one.role);
 		if (id == KUBE_ROLES) {
-			yaml_error(y, n->items[i],
-				   "selectors: unknown role \"%.*s\"",
-				   STR_ARG(one.role));
+			yaml_error(
+				y, n->items[i],
+				"selectors: unknown role \"%.*s\" (one of: pod, service, endpoints, endpointslice, node, ingress)",
+				STR_ARG(one.role));
 			continue;
 		}
 		if (c->selectors[id].role.len)
@@ -160,7 +161,7 @@ static void kube_check_server(struct yaml *y, const struct yaml_node *entry,
 	else if (c->kubeconfig.len && custom)
 		yaml_error(
 			y, entry,
-			"with kubeconfig_file, options of the HTTP client belong into that file");
+			"kubeconfig_file and options of the HTTP client (authorization, tls_config, proxy_url …) cannot be used together: that file has its own");
 	else if (!c->api_server.len && custom)
 		yaml_error(
 			y, entry,

@@ -448,7 +448,9 @@ static void list_on_answer(struct kube_watch *w, const struct http_response *r)
 	if (w->broken.code)
 		err = w->broken;
 	if (!rc && !json_pieces_done(&w->pieces))
-		rc = err_set(&err, ERR_INVALID, "the list is not complete");
+		rc = err_set(
+			&err, ERR_INVALID,
+			"the list is not complete: the answer ended too early");
 	/*
 	 * The next page, or the list in another way, is requested at once;
 	 * watch_fail() sets a later time.
@@ -520,7 +522,9 @@ static void watch_on_end(struct kube_watch *w, const struct http_response *r)
 		err = r->err;
 		watch_fail(w, &err);
 	} else if (is_short) {
-		(void)err_set(&err, ERR_IO, "the watch has ended at once");
+		(void)err_set(
+			&err, ERR_IO,
+			"the watch request ended in less than a second, without a change; a proxy or a restart of the API server can cause that");
 		watch_end(w, 0, &err);
 	} else {
 		w->due_ns = w->started_ns + WATCH_SHORT_NS;

@@ -349,8 +349,10 @@ static int kubeconfig_set(struct kubeconfig *k, struct err *err)
 		return err_set(err, ERR_INVALID, "there is no context \"%.*s\"",
 			       STR_ARG(name));
 	if (!cluster)
-		return err_set(err, ERR_INVALID, "there is no cluster \"%.*s\"",
-			       STR_ARG(cluster_name));
+		return err_set(
+			err, ERR_INVALID,
+			"the current context names no existing cluster: \"%.*s\"",
+			STR_ARG(cluster_name));
 	if (user_name.len && !user)
 		return err_set(err, ERR_INVALID, "there is no user \"%.*s\"",
 			       STR_ARG(user_name));

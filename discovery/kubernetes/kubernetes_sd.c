@@ -81,7 +81,7 @@ static int kube_start(struct kube_source *s, struct err *err)
 	if (names->count > WATCHES_MAX / KUBE_RESOURCES)
 		return err_set(
 			err, ERR_TOOBIG,
-			"namespaces.names has more than %d names: leave it out, and all namespaces are watched",
+			"namespaces.names has more than %d names: split the entry, or leave names out to watch all namespaces",
 			WATCHES_MAX / KUBE_RESOURCES);
 	rc = c->own_namespace ? kube_own_namespace(&own, err) : 0;
 	if (rc)
@@ -123,7 +123,7 @@ static void kube_publish(struct provider *p)
 	if (lacking) {
 		(void)err_set(
 			&err, ERR_TOOBIG,
-			"%zu objects lack labels of other objects, such as their node or service, because all labels together would take more than %ld MB of memory: limit namespaces, or set selectors",
+			"the targets of %zu objects lack what other objects add, such as labels of their node or service, or ports of their pods: together, everything would take more than %ld MB of memory; limit namespaces, or set selectors",
 			lacking, KUBE_BYTES_MAX / MIB);
 		provider_failed(p, kube_access_shown(s->session.access), &err);
 	}

@@ -218,7 +218,7 @@ static int check_login(const struct keystone_login *l, struct err *err)
 	    !has_domain)
 		return err_set(
 			err, ERR_INVALID,
-			"project_name requires domain_name or domain_id");
+			"project_name requires domain_name or domain_id; or set project_id");
 	return 0;
 }
 
@@ -383,7 +383,7 @@ int keystone_need(const struct rest_run *r, const char *service,
 		return 0;
 	return err_set(
 		err, ERR_NOTFOUND,
-		"the catalog of OpenStack has no %.*s endpoint of service %s in region %.*s",
+		"the catalog of OpenStack has no %.*s endpoint of service %s in region %.*s: check region, availability, and the project of the login",
 		STR_ARG(c->availability), service, STR_ARG(c->region));
 }
 

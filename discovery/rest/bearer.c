@@ -38,7 +38,9 @@ static int bearer_set(struct bearer *b, const struct yaml_node *root,
 	struct str token = doc_text(root, "access_token");
 
 	if (!token.len || !rest_can_send(token))
-		return err_set(err, ERR_INVALID, "the answer has no token");
+		return err_set(
+			err, ERR_INVALID,
+			"the answer has no token: access_token is missing or not valid");
 	if (rest_renewal(bearer_expiry(root), &b->renew_ms, err))
 		return err_set(
 			err, ERR_INVALID,

@@ -39,7 +39,7 @@ static int write_next_url(const struct rest_run *r, struct str next,
 		return 0;
 	return err_set(
 		err, ERR_DENIED,
-		"the answer gives a URL for the next page with another scheme, host or port; everprof does not follow it, because it would send the credentials there");
+		"the URL of the next page, in the answer, is relative or has another scheme, host or port than the request; everprof does not follow it, so that credentials are sent nowhere else");
 }
 
 /*

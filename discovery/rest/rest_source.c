@@ -249,10 +249,10 @@ static int keep_page(struct rest_run *r, struct yaml *page, struct err *err)
 	r->memory += page->arena.used;
 	if (r->memory <= MEMORY_MAX)
 		return 0;
-	return err_set(err, ERR_TOOBIG,
-		       "the answers for one refresh take more than %ld MB of "
-		       "memory; filter them, or split the entry",
-		       MEMORY_MAX / MIB);
+	return err_set(
+		err, ERR_TOOBIG,
+		"the answers for one refresh take more than %ld MB of memory; let each entry ask for less, by keys such as filters, region or resource_group (relabel_configs do not help)",
+		MEMORY_MAX / MIB);
 }
 
 /*
@@ -392,7 +392,7 @@ static void rest_send(struct rest_run *r, struct rest_request *q)
 
 	if (r->requests++ == REQUESTS_MAX) {
 		err_set(&err, ERR_TOOBIG,
-			"one refresh needs more than %d requests; filter the targets, or split the entry",
+			"one refresh needs more than %d requests; let each entry ask for less, by keys such as filters, region or resource_group (relabel_configs do not help)",
 			REQUESTS_MAX);
 		rest_fail(r, &err);
 		return;

@@ -52,10 +52,11 @@ int section_get(struct zstd *z, struct dec *d, struct buf *out, struct err *err)
 	if (compressed)
 		return zstd_decompress(z, stored, len, out, err);
 	buf_add(out, stored.ptr, stored.len);
-	return out->over ? err_set(err, ERR_TOOBIG,
-				   "the data has more than %zu bytes",
-				   buf_limit(out)) :
-			   0;
+	return out->over ?
+		       err_set(err, ERR_TOOBIG,
+			       "the data has more than the %zu bytes allowed here",
+			       buf_limit(out)) :
+		       0;
 }
 
 void section_skip(struct dec *d)

@@ -78,7 +78,7 @@ static int graphviz_start(struct child *c, struct err *err)
 		return err_sys(err, "cannot start the Graphviz program dot");
 	return err_set(
 		err, ERR_UNSUPPORTED,
-		"report svg requires the Graphviz program \"dot\", which was not found in PATH: install graphviz, or use the report dot");
+		"report svg requires the Graphviz program \"dot\", which everprof did not find in its PATH: install graphviz on the machine that makes the report, or use the report dot");
 }
 
 /*

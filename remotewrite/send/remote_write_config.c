@@ -72,7 +72,7 @@ static void remote_write_decode_headers(struct yaml *y,
 		if (is_own_header(name))
 			yaml_error(
 				y, n->items[i],
-				"headers cannot set %.*s: everprof sets this header itself (Authorization by basic_auth, authorization or oauth2)",
+				"headers cannot set %.*s: this header is reserved for everprof itself (for Authorization, use basic_auth, authorization or oauth2)",
 				STR_ARG(name));
 		else if (!name.len || !is_header_text(name) ||
 			 !is_header_text(value) ||

@@ -145,7 +145,7 @@ Test(options, conflicting_options_are_refused)
 		  "[c]}}}",
 		  "" },
 		{ "{http_headers: {HOST: {values: [a]}}}",
-		  "http_headers cannot set HOST: everprof sets this header itself" },
+		  "http_headers cannot set HOST: this header is reserved for everprof" },
 		{ "{http_headers: {'a b': {values: [a]}}}",
 		  "invalid header name \"a b\"" },
 		{ "{http_headers: {a: {value: [a]}}}",

@@ -263,7 +263,7 @@ Test(check, sections_that_would_have_no_effect_are_refused)
 		{ "remote_write: [{url: 'http://x', compression: gzip}]",
 		  "compression must be zstd or snappy, not \"gzip\"" },
 		{ "remote_write: [{url: 'http://x', headers: {Host: a}}]",
-		  "headers cannot set Host: everprof sets this header itself" },
+		  "headers cannot set Host: this header is reserved for everprof" },
 		{ "remote_write: [{url: 'http://x', queue_config: "
 		  "{shards: 201}}]",
 		  "shards must be between 1 and 200" },

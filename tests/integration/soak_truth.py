@@ -217,14 +217,14 @@ def check_markers(server, load, began, replaced):
 
 def check_down(server, begin, end):
     """A target is unknown while it was down, and known where it has profiles: on a busy machine, some scrapes of a target
-    that is up take too long. A gap that is to be filled keeps its value."""
+    that is up take too long. A gap that is to be filled keeps its value, also that of a profile before the range."""
     first = int(begin - 60)
     times = [
         ms / 1000 - first
-        for line in server.range('profile{job="target"}', first * 1000, int(end + 60) * 1000)
+        for line in server.range('profile{job="target"}', (first - 300) * 1000, int(end + 60) * 1000)
         for ms in line['timestamps']
     ]
-    assert any(t < 60 for t in times) and any(t > end - first for t in times), times
+    assert any(0 <= t < 60 for t in times) and any(t > end - first for t in times), times
     for fill in '', '5m':
         _, values, covered = list(
             rates(server, 'profile{job="target"}', first, int(end + 60), 20, fill, 'job').values()

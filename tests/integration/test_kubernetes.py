@@ -694,7 +694,7 @@ def mistakes_in_the_configuration_are_named(d):
         '{role: pod, refresh_interval: 1s}': 'refresh_interval',
         f'{{{pods}, kubeconfig_file: y}}': 'kubeconfig_file and api_server cannot',
         '{role: pod, bearer_token: x}': 'require the URL of the api_server',
-        '{role: pod, kubeconfig_file: y, tls_config: {insecure_skip_verify: true}}': 'belong into that file',
+        '{role: pod, kubeconfig_file: y, tls_config: {insecure_skip_verify: true}}': 'cannot be used together',
         f'{{{pods}, namespaces: {{own_namespace: true}}}}': 'own_namespace and api_server',
         f'{{{pods}, namespaces: {{name: [a]}}}}': 'field name',
         f'{{{pods}, selectors: [{{role: pod}}, {{role: pod}}]}}': 'duplicated selector role: pod',
