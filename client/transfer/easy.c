@@ -113,17 +113,12 @@ static const char *easy_proxy_source(const struct transfer *t)
 		       "the environment variable HTTPS_PROXY or https_proxy";
 }
 
-/* Return a hint that names what gave the proxy. */
-static const char *easy_proxy_hint(const struct transfer *t)
-{
-	if (!t->config->proxy_from_environment)
-		return " (this is the proxy from proxy_url)";
-	return strncmp(t->url, "https://", 8) ?
-		       " (this is the proxy from the environment variable HTTP_PROXY or http_proxy)" :
-		       " (this is the proxy from the environment variable HTTPS_PROXY or https_proxy)";
-}
-
-const char *easy_hint(const struct transfer *t, int result, const char *why)
+/*
+ * Return a hint about the option that the user should check, or "" if there is
+ * no hint. It stands behind `why`, the error message of the CURLcode `result`.
+ */
+static const char *easy_hint(const struct transfer *t, int result,
+			     const char *why)
 {
 	bool own = t->config && t->config->ca.text;
 
@@ -139,9 +134,16 @@ const char *easy_hint(const struct transfer *t, int result, const char *why)
 			     " (set ca_file in tls_config to trust a private CA)";
 	if (strstr(why, "wrong version number"))
 		return " (the server does not use TLS on this port)";
-	if (result == CURLE_COULDNT_CONNECT && t->proxy)
-		return easy_proxy_hint(t);
 	return "";
+}
+
+int easy_transfer_error(const struct transfer *t, int result, const char *why,
+			struct err *err)
+{
+	if (result == CURLE_COULDNT_CONNECT && t->proxy)
+		return err_set(err, ERR_AGAIN, "%s (this is the proxy from %s)",
+			       why, easy_proxy_source(t));
+	return err_set(err, ERR_AGAIN, "%s%s", why, easy_hint(t, result, why));
 }
 
 int easy_socket_error(const struct transfer *t, struct err *err)

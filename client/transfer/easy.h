@@ -12,11 +12,12 @@
 #include "client/transfer/transfer.h"
 
 /*
- * Return a hint about the option that the user should check, or "" if there is
- * no hint. The caller appends the hint to `why`, the error message of the
- * CURLcode `result`.
+ * Set `err` to `why`, the error message of the CURLcode `result`, with a hint
+ * about the option that the user should check, if there is one. Return
+ * ERR_AGAIN.
  */
-const char *easy_hint(const struct transfer *t, int result, const char *why);
+int easy_transfer_error(const struct transfer *t, int result, const char *why,
+			struct err *err);
 
 /*
  * Set *err for a socket that could not be connected, and return ERR_AGAIN;

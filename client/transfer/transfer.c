@@ -382,8 +382,7 @@ static void set_result(struct transfer *t, CURLcode result)
 		r->code = err_set(&r->err, ERR_INVALID, "%s", why);
 		break;
 	default:
-		r->code = err_set(&r->err, ERR_AGAIN, "%s%s", why,
-				  easy_hint(t, result, why));
+		r->code = easy_transfer_error(t, result, why, &r->err);
 		break;
 	}
 }
