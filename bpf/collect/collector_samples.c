@@ -364,7 +364,7 @@ static bool sample_is_wanted(struct collector *c, const struct sample_header *h)
 /*
  * Whether the group of the parent is needed. If nothing can be read about a
  * process any more, the cgroup of the group that it inherits
- * (process_table_inherited()) stands for its own. So the parent's group is
+ * (process_table_inherited()) is used. So the parent's group is
  * needed if the process has no group and inherits none.
  */
 static bool sample_needs_parent(const struct collector *c,
@@ -404,7 +404,7 @@ static void sample_ask(struct collector *c, enum scan_kind kind, uint32_t pid)
 /*
  * Ask for those facts about a sample's process that are not known yet. A
  * process that runs for milliseconds has often ended before it is read; the
- * cgroup of its parent then stands for its own. So ask for facts about the
+ * cgroup of its parent is then used. So ask for facts about the
  * parent, too, if they are needed (sample_needs_parent()). Return whether the
  * sample must wait.
  */

@@ -57,6 +57,13 @@ static bool process_has_table(const struct process_table *t,
 	return now.pages && now.table == m->table && now.bias == m->bias;
 }
 
+bool process_publication_is_shared(const struct process_table *t,
+				   const struct process *p)
+{
+	return p->publication != PUBLICATION_NONE &&
+	       t->publications.v[p->publication].users > 1;
+}
+
 /*
  * Correct the publication that a process has, because there is no room for a
  * new one. The entries of an evicted table will belong to another table, so no
@@ -66,13 +73,11 @@ static bool process_has_table(const struct process_table *t,
 static bool process_publish_less(struct process_table *t, struct process *p)
 {
 	struct extent e = { 0 };
-	bool shared = false;
+	bool shared = process_publication_is_shared(t, p);
 
 	t->crowded_out++;
-	if (p->publication != PUBLICATION_NONE && !p->corrected) {
+	if (p->publication != PUBLICATION_NONE && !p->corrected)
 		e = t->publications.v[p->publication].extent;
-		shared = t->publications.v[p->publication].users > 1;
-	}
 	p->corrected = true;
 	for (uint32_t i = e.first; i < e.first + e.count; i++) {
 		struct sampler_mapping *m = &t->mappings[i];

@@ -365,14 +365,6 @@ static void process_report_fork(struct process_table *t,
 					 .extent.count });
 }
 
-/* Whether other processes use the publication of a process, too. */
-static bool process_shares(const struct process_table *t,
-			   const struct process *p)
-{
-	return p->publication != PUBLICATION_NONE &&
-	       t->publications.v[p->publication].users > 1;
-}
-
 static void process_report_exit(struct process_table *t, uint32_t pid,
 				uint64_t now)
 {
@@ -430,7 +422,7 @@ void process_table_report(struct process_table *t,
 		 * processes share this publication, they would lose these
 		 * tables, too.
 		 */
-		if (process_shares(t, p))
+		if (process_publication_is_shared(t, p))
 			process_withdraw(t, p, now);
 		address_space_clear(&t->pool, &p->space);
 		process_leave_group(p, p->group);

@@ -289,6 +289,10 @@ const struct process *process_table_find(const struct process_table *t,
 NODISCARD bool process_publish(struct process_table *t, struct process *p,
 			       uint64_t now);
 
+/* Whether other processes use the publication of a process, too. */
+bool process_publication_is_shared(const struct process_table *t,
+				   const struct process *p);
+
 /* Release the publication of a process; its last user frees it. */
 void process_unpublish(struct process_table *t, struct process *p,
 		       uint64_t now);
