@@ -188,6 +188,8 @@ void yaml_error(struct yaml *y, const struct yaml_node *at, const char *fmt,
 	char text[512];
 	va_list ap;
 
+	if (at && at->refused)
+		return;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
@@ -519,6 +521,7 @@ bool yaml_expect(struct yaml *y, const struct yaml_node *n, enum yaml_kind kind,
 		return true;
 	yaml_error(y, n, "%s must be %s, not %s", what, names[kind],
 		   names[n->kind]);
+	yaml_own_node(n)->refused = true;
 	return false;
 }
 

@@ -49,7 +49,12 @@ struct yaml_node {
 	 * hide the value
 	 */
 	bool ignored;
-	bool quoted;     /* whether the scalar is in quotes, and so a text */
+	bool quoted; /* whether the scalar is in quotes, and so a text */
+	/*
+	 * whether an error says that this node has the wrong kind, or is no
+	 * text; further errors at this node would only follow from that one
+	 */
+	bool refused;
 	unsigned line;   /* line in the file, from 1; 0: unknown */
 	unsigned column; /* column in the line, from 1; 0: unknown */
 	/* line of the first occurrence of a duplicate key; else 0 */
@@ -90,7 +95,8 @@ void yaml_begin(struct yaml *y, const char *file);
 
 /*
  * Add an error at the position of the node `at`; if `at` is NULL, the message
- * names only the file. `fmt` has no line end.
+ * names only the file. `fmt` has no line end. Nothing is added if the node has
+ * the wrong kind and an error has said so (yaml_expect()).
  */
 void yaml_error(struct yaml *y, const struct yaml_node *at, const char *fmt,
 		...) PRINTF(3, 4);

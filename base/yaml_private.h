@@ -30,7 +30,7 @@ struct yaml_builder {
 
 /*
  * Return n as a mutable node. Decoders see the tree as constant, but mark nodes
- * as secret or ignored; this is safe, because the tree is never in read-only
+ * as secret, ignored or refused; this is safe, because the tree is never in read-only
  * memory.
  */
 struct yaml_node *yaml_own_node(const struct yaml_node *n);

@@ -28,6 +28,7 @@ void yaml_text(struct yaml *y, const struct yaml_node *n, void *str_field)
 	/* Texts become C strings (paths, names), which would end at a NUL. */
 	if (memchr(n->text.ptr, 0, n->text.len)) {
 		yaml_error(y, n, "the value contains a NUL character");
+		yaml_own_node(n)->refused = true;
 		return;
 	}
 	*(struct str *)str_field = yaml_is_null(n) ? str_of("") : n->text;

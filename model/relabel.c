@@ -173,7 +173,7 @@ static int match_value(const struct relabel_rule *r, struct str value,
 	return err_set(
 		err, rc,
 		"the regex \"%.*s\" takes too many steps: use a simpler one",
-		STR_ARG(r->pattern));
+		STR_ARG(str_clip(r->pattern, 100)));
 }
 
 /* Return whether an expanded template can be a label name. */

@@ -68,10 +68,6 @@ static void decode_sources(struct yaml *y, const struct yaml_node *n,
 	for (size_t i = 0; i < n->count; i++) {
 		struct str *s = &r->source_labels[r->source_count++];
 
-		/*
-		 * If the element is not a text, the name stays empty and is
-		 * refused below.
-		 */
 		*s = str_of("");
 		yaml_text(y, n->items[i], s);
 		if (!s->len || !str_is_utf8(*s))

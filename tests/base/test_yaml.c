@@ -191,6 +191,23 @@ Test(yaml, values_of_another_kind_are_refused_where_they_stand)
 	}
 }
 
+Test(yaml, a_node_of_the_wrong_kind_has_one_error)
+{
+	struct values v = { 0 };
+	struct yaml y;
+
+	parse_text(&y, "text: {}\nsize: x\n");
+	cr_assert(y.root);
+	yaml_decode(&y, y.root, "values", value_fields, &v);
+	cr_expect(y.error_count == 2);
+	yaml_error(&y, yaml_child(y.root, "text"),
+		   "it must be a or b, not \"\"");
+	cr_expect(y.error_count == 2, "%s", buf_cstr(&y.errors));
+	yaml_error(&y, yaml_child(y.root, "size"), "another mistake");
+	cr_expect(y.error_count == 3, "%s", buf_cstr(&y.errors));
+	yaml_fini(&y);
+}
+
 Test(yaml, of_duplicate_keys_the_first_is_decoded)
 {
 	struct values v = { 0 };
