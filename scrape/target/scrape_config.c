@@ -319,12 +319,14 @@ static void check_times(struct yaml *y, const struct yaml_node *n,
 			"scrape_timeout is longer than scrape_interval: scrapes of slow targets will be skipped");
 	if (c->common.interval_ms <= 0 ||
 	    c->common.interval_ms > SCRAPE_INTERVAL_MAX_MS)
-		yaml_error(y, n,
-			   "scrape_interval must be above 0 and at most 1d");
+		yaml_error(
+			y, n,
+			"scrape_interval must be above 0 and at most 1d (if the job has none, see global)");
 	if (c->common.timeout_ms <= 0 ||
 	    c->common.timeout_ms > SCRAPE_INTERVAL_MAX_MS)
-		yaml_error(y, n,
-			   "scrape_timeout must be above 0 and at most 1d");
+		yaml_error(
+			y, n,
+			"scrape_timeout must be above 0 and at most 1d (if the job has none, see global)");
 	for (size_t i = 0; i < c->profile_count; i++) {
 		const struct profile_config *p = &c->profiles[i];
 
@@ -362,6 +364,9 @@ static void decode_job(struct yaml *y, const struct yaml_node *n,
 		.common = *defaults,
 		.scheme = str_of("http"),
 	};
+	/* fill_times() has to know whether the job has times of its own. */
+	c->common.interval_ms = 0;
+	c->common.timeout_ms = 0;
 	http_options_init(&c->http);
 	set_default_profiles(y, c);
 	yaml_decode_open(y, n, "scrape_config", job_fields, decode_discovery,

@@ -157,10 +157,11 @@ Test(scrape_config, what_a_job_does_not_say_is_as_the_globals_say)
 	       "- {job_name: b, scrape_interval: 1m, target_limit: 9}\n"
 	       /* 0 is "not set" for times, and "no limit" for limits. */
 	       "- {job_name: c, scrape_interval: 0s, scrape_timeout: 0s, "
-	       "target_limit: 0}\n",
+	       "target_limit: 0}\n"
+	       "- {job_name: d, scrape_interval: 2s}\n",
 	       &globals);
 	cr_assert(!d.y.error_count, "%s", buf_cstr(&d.y.errors));
-	cr_assert(d.c.count == 3, "%s", buf_cstr(&d.y.errors));
+	cr_assert(d.c.count == 4, "%s", buf_cstr(&d.y.errors));
 	cr_expect(!memcmp(&d.c.v[0].common, &globals, sizeof(globals)));
 	cr_expect(d.c.v[1].common.interval_ms == 60000);
 	cr_expect(d.c.v[1].common.timeout_ms == 4000);
@@ -169,6 +170,7 @@ Test(scrape_config, what_a_job_does_not_say_is_as_the_globals_say)
 	cr_expect(d.c.v[2].common.interval_ms == 20000);
 	cr_expect(d.c.v[2].common.timeout_ms == 4000);
 	cr_expect(d.c.v[2].common.target_limit == 0);
+	cr_expect(d.c.v[3].common.timeout_ms == 2000, "as in Prometheus");
 	drop(&d);
 }
 
