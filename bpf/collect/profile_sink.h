@@ -10,6 +10,14 @@
 
 #include "model/labels.h"
 
+enum {
+	/*
+	 * Largest size of a profile in bytes. A larger one is not offered, and
+	 * is counted in `profiles_failed` of struct collector_stats.
+	 */
+	PROFILE_SINK_MAX = 64 << 20
+};
+
 /*
  * Take an uncompressed profile.proto. The labels and the profile are borrowed.
  * `ms` is the time when the interval of the profile began, in ms since the

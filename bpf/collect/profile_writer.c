@@ -25,10 +25,6 @@ enum {
 	 * is one attempt for each remaining profile of the window.
 	 */
 	WRITER_PATIENCE_MS = 60000,
-	/*
-	 * Largest size of a profile in bytes. A larger profile is not stored.
-	 */
-	WRITER_PROFILE_MAX = 64 << 20,
 };
 
 struct profile_writer {
@@ -110,7 +106,7 @@ static bool writer_hand_over(struct profile_writer *w, struct labels *labels,
 	if (profile->over)
 		rc = err_set(&err, ERR_TOOBIG,
 			     "the profile is larger than %d bytes",
-			     WRITER_PROFILE_MAX);
+			     PROFILE_SINK_MAX);
 	while (rc == ERR_AGAIN && !w->gave_up) {
 		rc = w->o.sink(w->o.ctx, labels, ms, buf_bytes(profile), &err);
 		if (rc != ERR_AGAIN)
@@ -230,7 +226,7 @@ static void writer_beat(struct profile_writer *w,
 static void writer_write(struct profile_writer *w, struct sample_window *window)
 {
 	struct arena arena = { 0 };
-	struct buf profile = buf_init(WRITER_PROFILE_MAX);
+	struct buf profile = buf_init(PROFILE_SINK_MAX);
 	size_t frames = window->frames.count ? window->frames.count : 1;
 	struct bytes *names = mem_alloc(frames * sizeof(*names));
 

@@ -92,6 +92,11 @@ static int sampler_error(struct err *err, int error, const char *what)
 			err, ERR_DENIED,
 			"%s: the kernel refuses it, although everprof has the capabilities for it: a security module such as SELinux (its audit log tells), or the verifier of the kernel, does not allow it",
 			what);
+	if (errno == EPERM && sampler_is_capable())
+		return err_set(
+			err, ERR_DENIED,
+			"%s: permission denied, although everprof has the capabilities for it: a filter of system calls refuses it (SystemCallFilter= of systemd, the seccomp profile of a container), or the capabilities do not count, because they are those of a user namespace (a container without root, PrivateUsers= of systemd); before Linux 5.11, raise the limit of locked memory, too (LimitMEMLOCK= of systemd)",
+			what);
 	if (errno == EPERM || errno == EACCES)
 		return err_set(
 			err, ERR_DENIED,

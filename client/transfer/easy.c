@@ -401,9 +401,17 @@ char *easy_location_shown(const struct transfer *t)
 	return location ? endpoint_url_shown(location) : NULL;
 }
 
-/*
- * Only the five statuses below are redirects, and a POST is never redirected.
- */
+const char *easy_unfollowed(const struct transfer *t)
+{
+	if (t->post || t->method || t->body.ptr)
+		return " (only a GET follows redirects)";
+	if (t->config && !t->config->follow_redirects)
+		return " (follow_redirects is false)";
+	return t->config && !t->unix_socket ? "" :
+					      " (this request follows none)";
+}
+
+/* Only the five statuses below are redirects, and only a GET is redirected. */
 char *easy_redirect(const struct transfer *t)
 {
 	const struct http_config *g = t->config;
@@ -411,8 +419,7 @@ char *easy_redirect(const struct transfer *t)
 	long status = 0;
 	char *url;
 
-	if (!g || !g->follow_redirects || t->post || t->method || t->body.ptr ||
-	    t->unix_socket)
+	if (*easy_unfollowed(t))
 		return NULL;
 	curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
 	if (status != 301 && status != 302 && status != 303 && status != 307 &&

@@ -51,6 +51,9 @@ void easy_set_config(struct transfer *t);
  */
 char *easy_location_shown(const struct transfer *t);
 
+/* Return why a request follows no redirects, in words; "" if it does. */
+const char *easy_unfollowed(const struct transfer *t);
+
 /*
  * Return the URL of the redirect that the transfer is to follow. NULL: the
  * response is not a redirect, or the configuration does not allow redirects.

@@ -45,6 +45,8 @@ struct http_response {
 	const char *content_type; /* "" when there is none */
 	/* target URL of a redirect that was not followed, else "" */
 	const char *location;
+	/* why requests like this one follow no redirects; "" if they do */
+	const char *unfollowed;
 	/*
 	 * What a response with status 400 or above says about the error: the
 	 * first line of a plain text, or `error` of a JSON object; else "".

@@ -359,13 +359,13 @@ static struct http_header *http_options_add_header(struct yaml *y,
 
 /*
  * Decode a list of values into headers with the name `name`, one for each
- * value.
+ * value. An error message calls the list `what`.
  */
 static void decode_values(struct yaml *y, const struct yaml_node *n,
-			  struct str name, yaml_fn decode,
+			  const char *what, struct str name, yaml_fn decode,
 			  struct http_header_list *out)
 {
-	if (!yaml_expect(y, n, YAML_LIST, "values"))
+	if (!yaml_expect(y, n, YAML_LIST, what))
 		return;
 	for (size_t i = 0; i < n->count; i++)
 		decode(y, n->items[i],
@@ -383,8 +383,8 @@ static void decode_lists(struct yaml *y, const struct yaml_node *n,
 	for (size_t i = 0; i < n->count; i += 2) {
 		if (!is_header_name(n->items[i]->text))
 			yaml_error(y, n->items[i], "invalid header name");
-		decode_values(y, n->items[i + 1], n->items[i]->text, decode,
-			      out);
+		decode_values(y, n->items[i + 1], "the values of a header",
+			      n->items[i]->text, decode, out);
 	}
 }
 
@@ -425,9 +425,11 @@ static void http_options_decode_header(struct yaml *y,
 		const struct yaml_node *v = n->items[i + 1];
 
 		if (str_is(k, "values"))
-			decode_values(y, v, key->text, yaml_text, out);
+			decode_values(y, v, "values", key->text, yaml_text,
+				      out);
 		else if (str_is(k, "secrets"))
-			decode_values(y, v, key->text, yaml_secret, out);
+			decode_values(y, v, "secrets", key->text, yaml_secret,
+				      out);
 		else if (!str_is(k, "files"))
 			yaml_error(
 				y, n->items[i],

@@ -57,8 +57,10 @@ int http_status_check(const struct http_response *r, struct err *err)
 	if (r->status / 100 == 3 && *r->location)
 		return err_set(
 			err, ERR_INVALID,
-			"server returned HTTP status %ld %s: the redirect to %s is not followed; if that URL is right, configure it instead",
-			r->status, http_status_text(r->status), r->location);
+			"server returned HTTP status %ld%s%s: the redirect to %s is not followed%s; if that URL is right, configure it instead",
+			r->status, *http_status_text(r->status) ? " " : "",
+			http_status_text(r->status), r->location,
+			r->unfollowed ? r->unfollowed : "");
 	return err_set(
 		err, ERR_INVALID, "server returned HTTP status %ld%s%s%s%s",
 		r->status, *http_status_text(r->status) ? " " : "",

@@ -56,7 +56,7 @@ static void set_body(CURL *e, struct bytes body)
 static void set_options(struct transfer *t)
 {
 	CURL *e = t->easy;
-	long left = left_ms(t);
+	const long left = left_ms(t);
 
 	curl_easy_setopt(e, CURLOPT_URL, t->url);
 	curl_easy_setopt(e, CURLOPT_USERAGENT, t->user_agent);
@@ -71,8 +71,8 @@ static void set_options(struct transfer *t)
 	curl_easy_setopt(e, CURLOPT_NOPROXY, "");
 	curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, left);
-	curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS,
-			 left < CONNECT_TIMEOUT_MS ? left : CONNECT_TIMEOUT_MS);
+	t->connect_ms = left < CONNECT_TIMEOUT_MS ? left : CONNECT_TIMEOUT_MS;
+	curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, t->connect_ms);
 	curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->why);
 	curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, transfer_on_body);
 	curl_easy_setopt(e, CURLOPT_WRITEDATA, t);
@@ -333,12 +333,9 @@ static void set_timed_out(struct transfer *t, const char *why)
 {
 	struct http_response *r = &t->response;
 	curl_off_t connected = 0;
-	long long most = t->timeout_ms;
 
 	/* The time until the request could be sent; 0: it never could. */
 	curl_easy_getinfo(t->easy, CURLINFO_PRETRANSFER_TIME_T, &connected);
-	if (!connected && most > CONNECT_TIMEOUT_MS)
-		most = CONNECT_TIMEOUT_MS;
 	if (t->wants)
 		r->code = err_set(
 			&r->err, ERR_TIMEOUT,
@@ -348,7 +345,8 @@ static void set_timed_out(struct transfer *t, const char *why)
 		r->code = err_set(
 			&r->err, ERR_TIMEOUT, "%s within %lld ms (%s)",
 			connected ? "no complete response" : "no connection",
-			most, why);
+			connected ? (long long)t->timeout_ms : t->connect_ms,
+			why);
 }
 
 /*
@@ -466,6 +464,7 @@ void transfer_end(struct transfer *t, CURLcode result)
 	r->connected = ready_us > 0 || r->status;
 	r->content_type = type ? type : "";
 	r->location = location ? location : "";
+	r->unfollowed = easy_unfollowed(t);
 	note_said(t);
 	/*
 	 * The server has refused the token, so the next request fetches a new

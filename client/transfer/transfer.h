@@ -32,6 +32,8 @@ struct transfer {
 	void *sink_ctx;
 	int64_t timeout_ms;  /* time limit of the request, for messages */
 	int64_t deadline_ns; /* end of timeout_ms on the monotonic clock */
+	/* time limit of the connection to the current URL, for messages */
+	long connect_ms;
 	size_t header_bytes; /* bytes of headers received so far */
 	bool keep_headers;
 	bool has_headers; /* all headers of this response have been received */

@@ -188,6 +188,12 @@ static int tell_unauthorized(const struct query *q, const struct http_config *c,
 {
 	CLEANUP(mem_freep) char *shown = endpoint_url_shown(q->server);
 
+	/* An access token takes precedence over what the address contains. */
+	if (strchr(q->server, '@') && !(c && c->auth == HTTP_AUTH_OAUTH2))
+		return err_set(
+			err, ERR_INVALID,
+			"%s does not accept the user and password (401): check them in --server",
+			shown);
 	if (c && c->auth != HTTP_AUTH_NONE)
 		return err_set(
 			err, ERR_INVALID,
@@ -196,11 +202,6 @@ static int tell_unauthorized(const struct query *q, const struct http_config *c,
 			c->auth == HTTP_AUTH_BASIC ? "user and password" :
 						     "credentials",
 			q->http_config);
-	if (strchr(q->server, '@'))
-		return err_set(
-			err, ERR_INVALID,
-			"%s does not accept the user and password (401): check them in --server",
-			shown);
 	return err_set(
 		err, ERR_INVALID,
 		"%s: authentication is required (401): set basic_auth or authorization in %s",
@@ -237,7 +238,9 @@ static int tell_transport(const struct query *q, const struct http_response *r,
 	CLEANUP(mem_freep) char *shown = endpoint_url_shown(q->server);
 	const char *hint = "";
 
-	if (strstr(r->err.msg, "onnect") && !strstr(r->err.msg, "SSL"))
+	if (strstr(r->err.msg, "this is the proxy"))
+		hint = "";
+	else if (strstr(r->err.msg, "onnect") && !strstr(r->err.msg, "SSL"))
 		hint = ": is an everprof server running at this address (--server)?";
 	else if (strstr(r->err.msg, "Empty reply") &&
 		 !strncmp(q->server, "http:", 5))
@@ -259,13 +262,14 @@ static int check_server(const struct query *q, const struct http_response *r,
 			struct err *err)
 {
 	CLEANUP(mem_freep) char *shown = endpoint_url_shown(q->server);
+	const char *text = http_status_text(r->status);
 
 	if (http_response_header(r, "X-Everprof-Version").len)
 		return 0;
 	return err_set(
 		err, ERR_INVALID,
-		"%s answered, but not as everprof: the response has no X-Everprof-Version header; check the address, and any proxy in between",
-		shown);
+		"%s answered with HTTP status %ld%s%s, but not as everprof (the response has no X-Everprof-Version header): check the address, and any proxy in between",
+		shown, r->status, *text ? " " : "", text);
 }
 
 /* Warnings go to stderr, so that they do not mix with the result. */

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "cmd/cli/console.h"
 #include "cmd/cli/version.h"
 #include "pprof/report/report.h"
@@ -107,16 +108,25 @@ int cmd_fail(const struct err *err)
 	return 1;
 }
 
+/*
+ * The file "lock" belongs to the user that opened the directory first. The
+ * directory itself can belong to root, as the volume of a Kubernetes pod does,
+ * whose group alone is changed (fsGroup).
+ */
 int cmd_check_owner(const char *dir, struct err *err)
 {
+	CLEANUP(mem_freep) char *lock = mem_printf("%s/lock", dir);
 	struct stat st;
 
-	if (stat(dir, &st) < 0 || st.st_uid == geteuid())
+	if (lstat(lock, &st) < 0 && stat(dir, &st) < 0)
 		/* A missing directory is reported by the code that opens it. */
+		return 0;
+	if (st.st_uid == geteuid() ||
+	    (S_ISDIR(st.st_mode) && geteuid() && !access(dir, W_OK | X_OK)))
 		return 0;
 	return err_set(
 		err, ERR_DENIED,
-		"%s belongs to another user, who could not read files written by this command: as root, run cd %s && setpriv --reuid=%u --clear-groups everprof …, with . as the data directory",
+		"the files in %s belong to another user, who could not read files written by this command: as root, run cd %s && setpriv --reuid=%u --clear-groups everprof …, with . as the data directory",
 		dir, dir, st.st_uid);
 }
 

@@ -180,9 +180,9 @@ extern const struct flag cmd_no_flags[];
 #define RETENTION_DEFAULT_MS (90LL * 24 * 3600 * 1000)
 
 /*
- * Check the owner of a data directory. ERR_DENIED: the directory belongs to
- * another user, perhaps the one that runs the server, who could not read files
- * that this process writes. A missing directory is no error here.
+ * Check the owner of a data directory. ERR_DENIED: the files in the directory
+ * belong to another user, perhaps the one that runs the server, who could not
+ * read files that this process writes. A missing directory is no error here.
  */
 NODISCARD int cmd_check_owner(const char *dir, struct err *err);
 

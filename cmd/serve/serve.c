@@ -280,7 +280,8 @@ static void serve_announce(struct serve *s)
 	char *url = mem_printf("%s://%s:%u/", web_scheme(s->web),
 			       *host ? host : "localhost", web_port(s->web));
 
-	if (!reloader_job_count(s->reloader) && !reloader_has_ebpf(s->reloader))
+	if (!reloader_job_count(s->reloader) &&
+	    !reloader_has_ebpf(s->reloader) && !s->f.write_receiver)
 		log_event(
 			&s->log, LOG_WARN,
 			"no scrape jobs are configured; add scrape_configs to the configuration file and send SIGHUP",

@@ -187,7 +187,8 @@ static int name_server(const struct push *p, int rc, struct err *err)
 		return rc;
 	return err_set(
 		err, rc, "%s: %s%s", shown, was.msg,
-		strstr(was.msg, "onnect to ") ?
+		strstr(was.msg, "onnect to ") &&
+				!strstr(was.msg, "this is the proxy") ?
 			": is an everprof server running at this address (--server)?" :
 			"");
 }

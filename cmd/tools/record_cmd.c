@@ -337,6 +337,11 @@ static int recording_run(struct recording *r, const sigset_t *signals,
 		*err = r->failure;
 		rc = err->code;
 	}
+	if (!rc && stats.profiles_failed)
+		rc = err_set(
+			err, ERR_TOOBIG,
+			"the profile would be larger than %d MB, so nothing was written; record for a shorter time, or with fewer --sample-labels",
+			PROFILE_SINK_MAX >> 20);
 	if (!rc && !merge_count(r->merge))
 		rc = err_set(
 			err, ERR_NOTFOUND,

@@ -82,10 +82,11 @@ static int source_pass_over(const struct source_visitor *v,
 /*
  * Visit one file of a tar. Entries that are not named like profiles are
  * skipped. libarchive cannot go back to an earlier entry, so each wanted entry
- * is read into memory at once.
+ * is read into memory at once. Messages name the tar, too.
  */
-static int visit_entry(struct archive *a, struct archive_entry *e,
-		       const struct source_visitor *v, struct err *err)
+static int visit_entry(const char *tar, struct archive *a,
+		       struct archive_entry *e, const struct source_visitor *v,
+		       struct err *err)
 {
 	const char *path = archive_entry_pathname(e);
 	int64_t size = archive_entry_size(e);
@@ -100,8 +101,8 @@ static int visit_entry(struct archive *a, struct archive_entry *e,
 		return 0;
 	if (size > SOURCE_FILE_MAX) {
 		err_set(err, ERR_TOOBIG,
-			"%s is too large: %lld bytes, at most %lld are allowed",
-			path, (long long)size, (long long)SOURCE_FILE_MAX);
+			"%s: %s is too large: %lld bytes, at most %lld are allowed",
+			tar, path, (long long)size, (long long)SOURCE_FILE_MAX);
 		return source_pass_over(v, err);
 	}
 	buf_reserve(&data, (size_t)size);
@@ -110,7 +111,7 @@ static int visit_entry(struct archive *a, struct archive_entry *e,
 	if (archive_read_data(a, data.ptr, data.len) == (la_ssize_t)size) {
 		rc = v->visit(v->ctx, &it, err);
 	} else {
-		err_set(err, ERR_CORRUPT, "%s: %s", path,
+		err_set(err, ERR_CORRUPT, "%s: %s: %s", tar, path,
 			archive_error_string(a) ?: "the archive is truncated");
 		rc = source_pass_over(v, err);
 	}
@@ -134,7 +135,7 @@ static int walk_tar(const char *path, const struct source_visitor *v,
 		next = archive_read_next_header(a, &e);
 		if (next == ARCHIVE_OK || next == ARCHIVE_WARN) {
 			next = ARCHIVE_OK;
-			rc = visit_entry(a, e, v, err);
+			rc = visit_entry(path, a, e, v, err);
 		}
 	}
 	/*

@@ -3,6 +3,12 @@
  * Flags of the command line: values of each kind, positional arguments, help,
  * mistakes and what is suggested for them.
  */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
 #include "base/suggest.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/cli/flags.h"
@@ -336,4 +342,27 @@ Test(flags, commands_bound_their_arguments)
 	cr_expect(cmd_fail(&err) == 1);
 	cr_expect(!cmd_check_owner("/no/such/folder", &err));
 	cr_expect(!cmd_check_owner("/proc/self", &err), "our own");
+}
+
+/* The volume of a Kubernetes pod belongs to root, but its files do not. */
+Test(flags, the_owner_of_a_data_directory_is_that_of_its_lock)
+{
+	char dir[] = "/tmp/everprof-owner-XXXXXX";
+	CLEANUP(mem_freep) char *lock = NULL;
+	struct err err;
+
+	if (geteuid())
+		cr_skip("changing owners needs root");
+	cr_assert(mkdtemp(dir));
+	lock = mem_printf("%s/lock", dir);
+	cr_assert(!chown(dir, 10902, 0));
+	cr_expect(cmd_check_owner(dir, &err) == ERR_DENIED);
+	cr_expect(strstr(err.msg, "--reuid=10902"), "%s", err.msg);
+	close(open(lock, O_CREAT | O_WRONLY, 0640));
+	cr_expect(!cmd_check_owner(dir, &err), "the lock is ours");
+	cr_assert(!chown(dir, 0, 0));
+	cr_assert(!chown(lock, 10902, 0));
+	cr_expect(cmd_check_owner(dir, &err) == ERR_DENIED);
+	unlink(lock);
+	rmdir(dir);
 }

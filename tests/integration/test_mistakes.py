@@ -320,7 +320,7 @@ def import_warns_of_old_and_missing_profiles(d):
     r = run('tsdb', 'import', f'{d}/now.pb.gz', f'--storage.tsdb.path={d}/own', '--labels=heap{job="own"}')
     assert r.returncode == 0 and not r.stderr, r
     if os.geteuid() == 0:
-        os.chown(f'{d}/data', 65534, 65534)
+        os.chown(f'{d}/data/lock', 65534, 65534)
         for argv in (('import', f'{d}/{now}'), ('repair', f'{d}/data'), ('snapshot', f'{d}/data')):
             r = run('tsdb', *argv, *((f'--storage.tsdb.path={d}/data',) if argv[0] == 'import' else ()))
             assert r.returncode == 1 and "setpriv --reuid=65534" in r.stderr, r
