@@ -364,6 +364,22 @@ static int aws_next(void *data, struct rest_request *q, struct err *err)
 }
 
 /*
+ * Report an answer without keys. The metadata service of an instance that
+ * cannot take on its role answers with status 200 and a member "Code", such as
+ * AssumeRoleUnauthorizedAccess; with keys, the member is "Success".
+ */
+static int aws_tell_no_keys(const struct yaml_node *answer, struct err *err)
+{
+	const struct str code = rest_answer_code(answer);
+
+	if (!code.len || str_is(code, "Success"))
+		return err_set(err, ERR_INVALID,
+			       "the answer has no access key");
+	return err_set(err, ERR_INVALID, "the answer has no access key: %.*s",
+		       STR_ARG(code));
+}
+
+/*
  * Take keys from an answer. `token` is the name of the member of the answer
  * that has the session token; answers differ in that name.
  */
@@ -378,8 +394,7 @@ static int take_keys(struct aws_account *a, const struct yaml_node *n,
 	    !doc_text(n, "SecretAccessKey").len ||
 	    !rest_can_send(doc_text(n, "AccessKeyId")) ||
 	    !rest_can_send(doc_text(n, token)))
-		return err_set(err, ERR_INVALID,
-			       "the answer has no access key");
+		return aws_tell_no_keys(n, err);
 	if (expires.len && time_parse(expires, 0, &expires_ms, NULL))
 		return err_set(
 			err, ERR_INVALID,

@@ -281,10 +281,11 @@ static int take_catalog(struct provider *p, struct bytes text, struct err *err)
 	const struct consul_config *c = consul_config_of(p);
 	struct consul_source *s = p->data;
 	struct yaml y;
-	int rc = 0;
+	int rc;
 
 	yaml_parse_json(&y, "answer", text);
-	if (!y.root || y.root->kind != YAML_MAP)
+	rc = yaml_check(&y, err);
+	if (!rc && y.root->kind != YAML_MAP)
 		rc = err_set(err, ERR_INVALID,
 			     "the catalog's answer is not an object in JSON");
 	s->is_crowded = rc && s->is_crowded;

@@ -137,14 +137,20 @@ static void kube_check_selector_roles(struct yaml *y,
 				      const struct yaml_node *entry,
 				      const struct kube_config *c)
 {
+	const bool needs_nodes = c->role == KUBE_ENDPOINTS ||
+				 c->role == KUBE_ENDPOINTSLICE;
+
 	for (size_t i = 0; i < KUBE_ROLES; i++) {
 		if (c->selectors[i].role.len && !c->wants[i] &&
 		    !(c->role == KUBE_POD && i == KUBE_NODE))
 			yaml_error(
 				y, entry,
-				"the role %s has no use for a selector with role %s",
+				"the role %s has no use for a selector with role %s%s",
 				kube_resources[c->role].role,
-				kube_resources[i].role);
+				kube_resources[i].role,
+				needs_nodes && i == KUBE_NODE ?
+					" without attach_metadata: {node: true}" :
+					"");
 	}
 }
 

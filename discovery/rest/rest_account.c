@@ -195,20 +195,17 @@ static bool is_code(struct str s)
 	return s.len && s.len <= ERROR_CODE_MAX;
 }
 
-/*
- * Return the error code in an error answer, or an empty text if none is found.
- */
-static struct str find_code(const struct yaml_node *root)
+struct str rest_answer_code(const struct yaml_node *root)
 {
 	/*
 	 * The paths of the error code in the answers of, in this order, STS,
-	 * EC2, Azure, Google, OAuth 2.0 (RFC 6749, 5.2), Keystone, and the
-	 * agent of an AWS container.
+	 * EC2, Azure, Google, OAuth 2.0 (RFC 6749, 5.2), Keystone, the agent
+	 * of an AWS container, and the metadata service of an AWS instance.
 	 */
 	static const char *const paths[] = { "Error.Code", "Errors.Error.Code",
 					     "error.code", "error.status",
 					     "error",      "error.title",
-					     "code" };
+					     "code",       "Code" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		struct str code = doc_text(root, paths[i]);
@@ -242,7 +239,7 @@ int rest_answer_check(const struct http_response *a, bool is_xml,
 	if (a->code || a->status < 400)
 		return rc;
 	answer_read(a, is_xml, &y);
-	code = find_code(y.root);
+	code = rest_answer_code(y.root);
 	if (code.len)
 		rc = err_set(err, rc, "server returned HTTP status %ld: %.*s",
 			     a->status, STR_ARG(code));

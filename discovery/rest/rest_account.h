@@ -103,6 +103,12 @@ NODISCARD int rest_answer_check(const struct http_response *a, bool is_xml,
 				struct err *err);
 
 /*
+ * Return the error code in an answer, or an empty text if none is found. What
+ * does not look like an error code, but could be a secret, is not returned.
+ */
+struct str rest_answer_code(const struct yaml_node *root);
+
+/*
  * Check an answer as rest_answer_check() does, and parse it, as JSON or XML.
  * On success the caller calls yaml_fini().
  */

@@ -243,6 +243,8 @@ Test(aws_account, answers_without_usable_keys_are_refused)
 		{ "{\"AccessKeyId\": \"a\", \"SecretAccessKey\": \"s\", "
 		  "\"Expiration\": \"2001-01-01T00:00:00Z\"}",
 		  "expired already" },
+		{ "{\"Code\": \"AssumeRoleUnauthorizedAccess\"}",
+		  "no access key: AssumeRoleUnauthorizedAccess" },
 		{ "[", "" },
 	};
 	const struct aws_config c = { .region = str_of("eu-west-1") };
