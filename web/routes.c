@@ -187,16 +187,6 @@ const struct route *web_pages_of(bool database)
 	return database && assets_exist() ? ui_pages : NULL;
 }
 
-/* The name of a set of scopes, for /api/v1/status/routes. */
-static const char *scope_name(unsigned scope)
-{
-	return !scope                              ? "none" :
-	       scope == SCOPE_ADMIN                ? "admin" :
-	       scope == (SCOPE_READ | SCOPE_WRITE) ? "read+write" :
-	       scope == SCOPE_WRITE                ? "write" :
-						     "read";
-}
-
 /* Write one route as an object. */
 static void write_route(struct json *j, const struct route *t)
 {
@@ -206,7 +196,7 @@ static void write_route(struct json *j, const struct route *t)
 	json_key(j, "method");
 	json_text(j, route_changes(t) ? "POST" : "GET");
 	json_key(j, "scope");
-	json_text(j, scope_name(t->scope));
+	json_text(j, web_config_scope_text(t->scope));
 	json_end(j, '}');
 }
 

@@ -262,6 +262,11 @@ def reload_cannot_weaken_access_control(d):
                 'tls_server_config:\n' + tls + trust + '  client_auth_type: RequireAndVerifyClientCert\n',
                 'removes client_allowed_sans',
             ),
+            (
+                'tls_server_config:\n' + tls,
+                'tls_server_config:\n' + tls + '  client_auth_type: RequireAnyClientCert\n',
+                'begins to ask clients for certificates',
+            ),
         )
     ):
         e = start(f'{d}/{i}', before)
@@ -276,7 +281,7 @@ def invalid_web_config_is_logged_without_a_request(d):
     e = start(d, web(f'  u: {hashed("one")}\n'))
     rewrite(f'{d}/web.yml', 'basic_auth_users: {u: plain}\nbasic_auth_user: {}\n')
     wait_until('the refusal', 10, lambda: 'must be a bcrypt hash' in e.text())
-    assert 'run everprof check web-config' in e.text()
+    assert 'everprof check web-config FILE lists them' in e.text()
     out = run('check', 'web-config', f'{d}/web.yml')
     assert (
         out.returncode == 1

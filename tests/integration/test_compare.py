@@ -351,7 +351,7 @@ def the_api_refuses_what_makes_no_sense(d):
     assert sure_of(answer.data()) == ['f3'], answer.body[:300]
     assert len(e.get('/api/v1/query', mode='diff', nodecount=5, **sides).data()['rows']) == 5
     for wrong, message in (
-        ({'mode': 'merge'}, 'query'),
+        ({'mode': 'merge'}, 'use mode=diff'),
         ({'by': 'x'}, 'share, rate or level'),
         ({'by': 'level'}, 'by=rate'),
         ({'alpha': '0'}, 'alpha'),

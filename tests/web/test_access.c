@@ -178,6 +178,7 @@ Test(access, hosts_that_look_like_ours_are_not)
 		{ "a,,b", ".", false },
 		{ "a", "a..", false },
 		{ "a b", "a", false },
+		{ "a, b", "b", true },
 		{ "", "[evil.example]", false },
 		{ "", "[]", false },
 		{ "", "::1", false },

@@ -99,7 +99,7 @@ static int collect_sides(struct comparison *x, struct pprof **p,
 	if (!rc && !(base.merged && new.merged))
 		rc = err_set(
 			err, ERR_INVALID,
-			"a comparison with error bars needs a time range on each side: give from_a, to_a, from_b and to_b");
+			"a comparison with error bars needs a time range on each side: give from_a, to_a, from_b and to_b, and neither time_a nor time_b");
 	if (!rc)
 		rc = query_compare_run(&x->compare, &base, &new, p, err);
 	query_spec_fini(&base);

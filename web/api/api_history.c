@@ -103,7 +103,8 @@ static int history_parse(struct history_query *x, const struct request *r,
 	if (!rc)
 		rc = range_query_step(r, &x->o.step_ms, err);
 	if (!rc && !x->o.step_ms)
-		rc = err_set(err, ERR_INVALID, "parameter \"step\" is missing");
+		rc = err_set(err, ERR_INVALID,
+			     "parameter \"step\" is missing or 0");
 	if (!rc)
 		rc = parse_merging(x, &r->params, err);
 	if (!rc)

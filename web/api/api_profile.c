@@ -38,14 +38,14 @@ static int wish_of(const struct request *r, int64_t deadline_ns,
 		rc = err_set(err, ERR_INVALID,
 			     "parameter \"seconds\" must be between 0 and %d",
 			     SECONDS_MAX);
-	if (!rc && w->seconds * SECOND_NS > deadline_ns - clock_mono_ns())
+	w->deadline_ns = deadline_ns - ANSWER_NS;
+	if (!rc && w->seconds * SECOND_NS > w->deadline_ns - clock_mono_ns())
 		rc = err_set(
 			err, ERR_INVALID,
 			"a profile of %lld s would take longer than --query.timeout allows",
 			(long long)w->seconds);
 	w->matchers = sel->matchers;
 	w->count = sel->count;
-	w->deadline_ns = deadline_ns - ANSWER_NS;
 	return rc;
 }
 

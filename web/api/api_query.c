@@ -296,7 +296,7 @@ static int check_single(const struct report_request *query, struct err *err)
 		return 0;
 	return err_set(
 		err, ERR_INVALID,
-		"report \"%.*s\" describes a single profile: use the report \"proto\" for a merge",
+		"report \"%.*s\" describes a single profile, chosen by \"time\": for a merge or a difference, use the report \"proto\"",
 		STR_ARG(query->name));
 }
 
@@ -317,11 +317,11 @@ static int query_side(struct web *w, struct request *r, struct answer *a,
 		return err_set(
 			err, ERR_INVALID,
 			"parameter \"errors\" needs mode=diff: only differences have error bars");
-	rc = query_spec_parse(&s, &r->params, "", err);
-	if (!rc && query->compare)
-		rc = err_set(
+	if (query->compare)
+		return err_set(
 			err, ERR_INVALID,
 			"report \"compare\" needs two sides: use mode=diff");
+	rc = query_spec_parse(&s, &r->params, "", err);
 	if (!rc && s.merged)
 		rc = check_single(query, err);
 	if (!rc)

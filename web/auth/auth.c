@@ -118,7 +118,7 @@ int auth_begin_session(struct auth *a, const struct identity *who,
 	if (!session_proof(a, who->name, who->is_token, proof, &scopes)) {
 		rc = err_set(
 			err, ERR_INVALID,
-			"a session needs a user or token of --web.config.file, and this request has none");
+			"a session needs a user or token of --web.config.file; a server without users and tokens needs no session");
 	} else {
 		session_make_text(out);
 		x = sessions_add(&a->sessions, who->name, who->is_token,
@@ -253,6 +253,14 @@ static int refuse_opening(const struct auth *a, const struct web_config *next,
 	const char *what = web_config_opens(&a->config, next);
 	const struct web_user *u = find_unlimited(a, next);
 
+	/*
+	 * The TLS server was started without asking for certificates, so that
+	 * no client would send one, and all of them would be refused.
+	 */
+	if (a->config.tls.cert.len &&
+	    a->config.tls.client_auth == WEB_CLIENT_NONE &&
+	    next->tls.client_auth != WEB_CLIENT_NONE)
+		what = "the new file begins to ask clients for certificates, which needs a restart";
 	if (what)
 		return err_set(err, ERR_DENIED,
 			       "%s; if this is intended, restart everprof",

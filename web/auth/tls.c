@@ -352,7 +352,7 @@ static int tls_verify_peer(const struct web_tls *t, gnutls_x509_crt_t *chain,
 	if (t->san_count && !has_name(t, chain[0]))
 		return err_set(
 			err, ERR_DENIED,
-			"the client certificate has no name that client_allowed_sans allows");
+			"the client certificate has no subject alternative name that client_allowed_sans lists");
 	return 0;
 }
 

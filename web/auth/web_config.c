@@ -168,7 +168,7 @@ static void check_tls(struct web_config *c, const struct yaml_node *n)
 	if (t->client_ca.len && t->client_auth == WEB_CLIENT_NONE)
 		yaml_error(
 			y, n,
-			"client_ca_file (or client_ca) has no effect, because client_auth_type asks for no client certificate");
+			"client_ca_file (or client_ca) needs a client_auth_type that asks for client certificates, such as RequireAndVerifyClientCert");
 	if (!t->client_ca.len && t->client_auth >= WEB_CLIENT_VERIFIED_IF_GIVEN)
 		yaml_error(
 			y, n,
@@ -310,7 +310,7 @@ static void decode_users(struct yaml *y, const struct yaml_node *n, void *field)
 		if (!is_bcrypt(u->hash))
 			yaml_error(
 				y, n->items[i + 1],
-				"the password must be a bcrypt hash, as printed by htpasswd -nB");
+				"the password must be a bcrypt hash, which htpasswd -nB prints after the user name and a colon");
 	}
 }
 
@@ -491,9 +491,10 @@ static void web_config_decode_header(struct yaml *y,
 	       !str_is_nocase(key->text, allowed[i].name))
 		i++;
 	if (i == ARRAY_SIZE(allowed))
-		yaml_error(y, key,
-			   "the HTTP header \"%.*s\" cannot be configured",
-			   STR_ARG(key->text));
+		yaml_error(
+			y, key,
+			"the HTTP header \"%.*s\" cannot be configured, only Content-Security-Policy, Strict-Transport-Security, X-Frame-Options, X-Content-Type-Options and X-XSS-Protection",
+			STR_ARG(key->text));
 	else if (!is_allowed(i, value))
 		yaml_error(y, n,
 			   "invalid value of the HTTP header %s: use %s%s%s",
@@ -571,7 +572,7 @@ static int web_config_parse_text(struct web_config *c, const char *path,
 	return err_set(
 		err, ERR_INVALID, "%.*s%s", STR_ARG(first),
 		c->yaml.error_count > 1 ?
-			" (and more errors; run everprof check web-config to list them)" :
+			" (and more errors; everprof check web-config FILE lists them)" :
 			"");
 }
 
@@ -611,6 +612,15 @@ bool web_config_is_stale(const struct web_config *c)
 			return true;
 	}
 	return false;
+}
+
+const char *web_config_scope_text(unsigned scope)
+{
+	return !scope                              ? "none" :
+	       scope == SCOPE_ADMIN                ? "admin" :
+	       scope == (SCOPE_READ | SCOPE_WRITE) ? "read+write" :
+	       scope == SCOPE_WRITE                ? "write" :
+						     "read";
 }
 
 bool web_config_has_auth(const struct web_config *c)

@@ -26,6 +26,9 @@ enum scope {
 	SCOPE_ALL = 7
 };
 
+/* The name of a set of scopes that a route may need. */
+const char *web_config_scope_text(unsigned scope);
+
 /* An entry of basic_auth_users. */
 struct web_user {
 	struct str name;

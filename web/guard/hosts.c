@@ -65,7 +65,7 @@ bool hosts_allow(const char *names, const char *host)
 	if (hosts_is_address(name) || hosts_is_named(name, str_of("localhost")))
 		return true;
 	while (rest.len) {
-		if (hosts_is_named(name, str_cut(rest, ',', &rest)))
+		if (hosts_is_named(name, str_trim(str_cut(rest, ',', &rest))))
 			return true;
 	}
 	return false;

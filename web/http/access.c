@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/http/access.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -134,9 +135,13 @@ static void access_judge(struct exchange *x, enum auth_verdict v)
 		answer_header(&x->answer, "Retry-After", "1");
 	} else if (v == AUTH_GRANTED && x->route &&
 		   (x->who.scopes & x->route->scope) != x->route->scope) {
-		exchange_refuse(
-			x, ERR_DENIED,
-			"insufficient scope: the user or token lacks a scope that this path requires (/api/v1/status/routes lists them)");
+		char why[100];
+
+		snprintf(
+			why, sizeof(why),
+			"insufficient scope: this path needs the scope %s, which the user or token lacks",
+			web_config_scope_text(x->route->scope));
+		exchange_refuse(x, ERR_DENIED, why);
 	}
 }
 
@@ -323,7 +328,7 @@ static void refuse_often(struct exchange *x)
 {
 	exchange_refuse(
 		x, ERR_LIMIT,
-		"too many requests: the client exceeds --web.rate-limit");
+		"too many requests from this client address: more than --web.rate-limit allows; retry later");
 	answer_header(&x->answer, "Retry-After", "1");
 }
 
@@ -404,7 +409,7 @@ static void find_fault(struct exchange *x)
 	else if (is_forged(x))
 		exchange_refuse(
 			x, ERR_DENIED,
-			"cross-origin request refused: --web.cors.origin does not allow this origin");
+			"cross-origin request refused: the Origin header is not the address of this server (a proxy must pass Host and X-Forwarded-Proto), and --web.cors.origin does not allow it");
 }
 
 void access_check(struct exchange *x)

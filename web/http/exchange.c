@@ -134,7 +134,7 @@ void exchange_parse_form(struct exchange *x)
 		exchange_refuse(x, ERR_INVALID, EXCHANGE_UNSOUND);
 	else if (x->wordy)
 		exchange_refuse(x, ERR_TOOBIG,
-				"the request has too many parameters");
+				"the request has more than 1000 parameters");
 	else if (x->request.params.count > of_url)
 		move_ahead(&x->request, of_url);
 }

@@ -379,9 +379,10 @@ int server_start(const struct server_options *o, struct server **out,
 		MHD_OPTION_STRICT_FOR_CLIENT, framing_strictness(),
 		MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_END);
 	if (!s->daemon) {
+		(void)err_sys(err, "cannot start the HTTP server");
 		close(fd);
 		server_free(s);
-		return err_set(err, ERR_IO, "cannot start the HTTP server");
+		return err->code;
 	}
 	*out = s;
 	return 0;
