@@ -55,14 +55,15 @@ void file_helper_give(int fd)
 	file_helper_given = fd;
 }
 
-/* Run one operation, and answer. False: the caller is gone. */
+/*
+ * Run one operation, and answer; if `run` is NULL, answer with the error *why.
+ * False: the caller is gone.
+ */
 static bool file_helper_answer(int socket, file_operation *run, int fd,
-			       struct bytes argument)
+			       struct bytes argument, const struct err *why)
 {
-	struct helper_reply reply = { .code = ERR_INVALID };
-	struct err err = {
-		.msg = "the file helper does not know the requested operation"
-	};
+	struct helper_reply reply = { .code = why->code };
+	struct err err = *why;
 	struct buf out = { 0 };
 	struct str message;
 	bool good;
@@ -92,11 +93,19 @@ static int file_helper_run(enum sandbox_kind kind, int socket,
 {
 	static uint8_t argument[FILE_HELPER_ARGUMENT_MAX];
 	struct helper_request request;
-	struct err err;
+	struct err why = {
+		.code = ERR_INVALID,
+		.msg = "the file helper does not know the requested operation"
+	};
 	int fd;
 
-	if (sandbox_enter(kind, FILE_HELPER_MEMORY_MB, &err))
-		return 1;
+	/* Without the sandbox, no file is read: each answer is the reason. */
+	if (sandbox_enter(kind, FILE_HELPER_MEMORY_MB, &why)) {
+		count = 0;
+		(void)err_wrap(
+			&why, ERR_AGAIN,
+			"the process that reads files for everprof cannot be confined");
+	}
 	while (!helper_receive_request(socket, &request, &fd)) {
 		if (request.argument > sizeof(argument) ||
 		    helper_read(socket, argument, request.argument, 0) ||
@@ -107,7 +116,8 @@ static int file_helper_run(enum sandbox_kind kind, int socket,
 				    NULL,
 			    fd,
 			    (struct bytes){ .ptr = argument,
-					    .len = request.argument }))
+					    .len = request.argument },
+			    &why))
 			return 1;
 	}
 	return 0;
@@ -234,7 +244,7 @@ static int file_helper_admit(struct file_helper *h, struct err *err)
 		return 0;
 	return err_set(
 		err, ERR_AGAIN,
-		"%u processes that read other files hang in a file system; this file is not read before some of them end",
+		"%u earlier processes that read this or other files hang in a file system, such as NFS that does not answer; the file is not read before some of them have ended",
 		h->user && own < HELPER_LEFT_USER_MAX ? users : own);
 }
 
@@ -309,11 +319,11 @@ static int file_helper_fail(struct file_helper *h, int rc, unsigned timeout_ms,
 	if (rc == ERR_TOOBIG)
 		return err_set(
 			err, rc,
-			"what was read from the file has more than %zu bytes",
+			"the process that reads files for everprof answered with more than %zu bytes",
 			buf_limit(out));
 	return err_set(
 		err, ERR_CORRUPT,
-		"the process that reads files for everprof ended without an answer");
+		"the process that reads files for everprof ended without an answer (the file may be damaged or too large)");
 }
 
 /* What a helper is asked. `fd` is borrowed. */

@@ -82,7 +82,7 @@ int kallsyms_read(struct kallsyms *k, const char *path, struct err *err)
 			       KALLSYMS_NAMES_MAX >> 20);
 	return err_set(
 		err, ERR_DENIED,
-		"%s has no addresses; names of the kernel's functions need the capability CAP_SYSLOG, or root, and kernel.kptr_restrict below 2",
+		"%s has no addresses; names of the kernel's functions need the capability CAP_SYSLOG, and kernel.kptr_restrict below 2",
 		path);
 }
 

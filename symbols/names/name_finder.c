@@ -189,8 +189,9 @@ static int name_query_call(struct name_query *q, uint32_t operation, int fd,
 
 	if (!left_ms) {
 		close(fd);
-		rc = err_set(&err, ERR_TIMEOUT,
-			     "there was no time left to read the file");
+		rc = err_set(
+			&err, ERR_TIMEOUT,
+			"there was no time left to read the file: repeat the query later");
 	} else {
 		rc = file_helper_call(n->helper, operation, fd, argument,
 				      left_ms, answer, &err);
@@ -498,9 +499,10 @@ int name_finder_find(struct name_finder *n, const struct name_file *f,
 		name_query_linked_file(&q);
 	unnamed_frames_fini(&left);
 	name_query_remember(&q, u);
-	return q.failure.code ? err_set(err, q.failure.code, "%s: %s", f->path,
-					q.failure.msg) :
-				0;
+	return q.failure.code ?
+		       err_set(err, q.failure.code, "%s or its debug file: %s",
+			       f->path, q.failure.msg) :
+		       0;
 }
 
 int name_finder_perf_map(struct name_finder *n, int fd,

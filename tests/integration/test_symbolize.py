@@ -240,7 +240,7 @@ def names_are_found_under_the_filters_of_the_systemd_units(d):
             assert done.returncode == 0, done
             # What the helper lacks is a warning that says so.
             assert ('second' in done.stdout) == (not missing), (unit, done)
-            assert ('ended without an answer' in done.stderr) == bool(missing), (unit, done)
+            assert ('cannot be confined' in done.stderr) == bool(missing), (unit, done)
 
 
 @suite.test

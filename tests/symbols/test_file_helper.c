@@ -108,9 +108,7 @@ Test(file_helper, a_crash_is_an_error_of_the_file)
 	struct err err;
 
 	cr_expect(call(h, CRASH, &out, &err) == ERR_CORRUPT);
-	cr_expect(check_str(
-		str_of(err.msg),
-		"the process that reads files for everprof ended without an answer"));
+	cr_expect(strstr(err.msg, "ended without an answer"), "%s", err.msg);
 	works(h);
 	file_helper_close(h);
 	buf_fini(&out);
