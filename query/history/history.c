@@ -40,6 +40,13 @@ static void history_note_damage(struct history *h, const struct query_merge *g)
 	h->damaged += g->damaged;
 }
 
+/* Note that nothing of a step could be read. */
+static void history_note_unread(struct history *h, const struct err *why)
+{
+	if (!h->damaged++)
+		h->damage = *why;
+}
+
 /*
  * Merge the profiles of a spec, and weigh all functions. `looked`: find for how
  * long the programs were profiled, if the options of the history say so.
@@ -259,6 +266,8 @@ static int weigh_step(struct history *h, size_t step, size_t group,
 	rc = history_table_make(h, &t, &s, true, &o, err);
 	if (!rc)
 		take_weights(h, step, group, &t);
+	if (rc == ERR_CORRUPT && !t.merge.damaged)
+		history_note_unread(h, err);
 	history_table_fini(h, &t);
 	mem_free(matchers);
 	/*

@@ -208,7 +208,7 @@ static int choose_by(struct query_compare *c, struct err *err)
 	if (to->by == COMPARE_RATE && c->values.kind == KIND_STATE)
 		return err_set(
 			err, ERR_INVALID,
-			"values that are a state, such as memory in use, have no rate: use by=level");
+			"values that are a state, such as memory in use, have no rate: use by=level or, for the error bars of a flame graph, by=share");
 	if (to->by == COMPARE_LEVEL && c->values.kind == KIND_FLOW)
 		return err_set(
 			err, ERR_INVALID,

@@ -46,6 +46,18 @@ static void report_cursor(const struct queue *q, const char *what,
 }
 
 /*
+ * Report that the cursor file could not be written, once until it is saved
+ * again, because each acknowledged request tries to write it.
+ */
+static void queue_tell_unsaved(struct queue *q, const char *what,
+			       const struct err *err)
+{
+	if (!q->unsaved)
+		report_cursor(q, what, err);
+	q->unsaved = true;
+}
+
+/*
  * Return the number of the first sample in the log. If that sample cannot be
  * read, or the log has none, return the number that the next sample to be
  * appended will get.
@@ -166,7 +178,7 @@ void queue_write_cursor(struct queue *q)
 
 	q->unsynced = true;
 	if (q->cursor && cursor_write(q->cursor, &state, &err))
-		report_cursor(
+		queue_tell_unsaved(
 			q,
 			"cannot write the cursor of remote write; profiles may be sent again after a restart",
 			&err);
@@ -246,15 +258,17 @@ bool queue_sync_cursor(struct queue *q)
 	}
 	mutex_unlock(&q->mu);
 	if (moved && q->cursor && cursor_sync(q->cursor, &err)) {
-		report_cursor(
+		queue_tell_unsaved(
 			q,
 			"cannot save the cursor of remote write; profiles may be sent again after a power cut",
 			&err);
 		note_unsynced(q);
 		return false;
 	}
-	if (moved)
+	if (moved) {
 		set_synced(q, state.acked);
+		q->unsaved = false;
+	}
 	return moved;
 }
 

@@ -106,6 +106,7 @@ struct queue {
 	 */
 	struct trusted_clock clock;
 	bool unsynced;   /* the state for the cursor file is not durable yet */
+	bool unsaved;    /* a failure to write the cursor file was reported */
 	uint64_t synced; /* the position that is durable; see queue_synced() */
 	bool stopping;
 	size_t sending;    /* shards that are sending a batch */

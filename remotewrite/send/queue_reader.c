@@ -498,7 +498,7 @@ static void report_outage(const struct queue *q, const struct err *err)
 {
 	log_event(
 		q->o.events, LOG_WARN,
-		"remote write cannot read the WAL and tries again; no profile is lost",
+		"remote write cannot read the WAL and tries again; meanwhile, no profile is lost",
 		LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
 			   log_err(err)));
 }

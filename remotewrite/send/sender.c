@@ -152,13 +152,13 @@ static void remove_cursor(struct sender *s, const char *name)
 	if (rc)
 		log_event(
 			s->o.events, LOG_WARN,
-			"cannot remove the cursor of a receiver that was removed from remote_write",
+			"cannot remove the cursor of a receiver that remote_write no longer has; the next reload tries again",
 			LOG_FIELDS(log_text("remote_name", name),
 				   log_text("file", path), log_err(&err)));
 	else
 		log_event(
 			s->o.events, LOG_INFO,
-			"a receiver was removed from remote_write; profiles that it has not acknowledged are not sent",
+			"a receiver was removed from remote_write, or its name (its url, if it has no name) was changed; nothing more is sent under the old name, not even profiles that are not acknowledged yet",
 			LOG_FIELDS(log_text("remote_name", name),
 				   log_text("file", path)));
 }

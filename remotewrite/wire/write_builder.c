@@ -129,7 +129,7 @@ static int builder_put_checked(struct write_builder *b,
 	if (!rc && (got.len != s->raw_len || hash_bytes(got) != s->hash))
 		rc = err_set(
 			err, ERR_CORRUPT,
-			"the profile differs from the received one (hash mismatch)");
+			"the profile has changed since everprof received it (hash mismatch)");
 	return rc;
 }
 

@@ -50,14 +50,15 @@ static int next_field(struct wire *w, const struct write_message *m,
 			return 1;
 		return err_set(
 			err, ERR_INVALID,
-			"field %d of message %s has wire type %d, not %d",
+			"the request is not in the format of everprof's remote write (Prometheus, for example, sends metrics): field %d of message %s has wire type %d, not %d",
 			(int)f->number, m->name, (int)f->type,
 			(int)m->types[f->number - 1]);
 	}
-	return w->bad ? err_set(err, ERR_INVALID,
-				"message %s is malformed or truncated",
-				m->name) :
-			0;
+	return w->bad ?
+		       err_set(err, ERR_INVALID,
+			       "the request's protobuf message %s is malformed or truncated",
+			       m->name) :
+		       0;
 }
 
 /* Check a message whose fields contain no further messages. */

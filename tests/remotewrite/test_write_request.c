@@ -113,9 +113,10 @@ Test(write_request, fields_of_a_wrong_type_are_refused_and_unknown_ones_skipped)
 	put_number(&m, 1, 5);
 	cr_expect(write_request_check(buf_bytes(&m), &size, &err) ==
 		  ERR_INVALID);
-	cr_expect(check_str(
-		str_of(err.msg),
-		"field 1 of message WriteRequest has wire type 0, not 2"));
+	cr_expect(
+		strstr(err.msg,
+		       "field 1 of message WriteRequest has wire type 0, not 2"),
+		"%s", err.msg);
 	buf_reset(&m);
 	put_number(&series, 2, 5);
 	put_series(&m, &series);

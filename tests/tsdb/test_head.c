@@ -6,7 +6,10 @@
  */
 #include "tsdb/head/head.h"
 
+#include <endian.h>
+
 #include "tests/tsdb/head_scene.h"
+#include "tsdb/io/record.h"
 
 TestSuite(head, .timeout = 60);
 
@@ -363,6 +366,54 @@ Test(head, a_torn_end_of_the_log_is_cut_off)
 	cr_assert(!flush_all(s));
 	cr_expect(!open_head(s));
 	cr_expect(count_listed(s, 0, 0, 64) == 64);
+	head_scene_free(s);
+}
+
+/* Length of the padding behind the last of the records in [at, end). */
+static uint64_t padding_of_the_last(int fd, uint64_t at, uint64_t end)
+{
+	uint64_t padding = 0;
+
+	while (at < end) {
+		uint32_t lengths[2]; /* of head and body, big endian */
+		uint64_t whole;
+		uint64_t len;
+
+		cr_assert(pread(fd, lengths, sizeof(lengths), (off_t)at) == 8);
+		len = (uint64_t)be32toh(lengths[0]) + be32toh(lengths[1]);
+		whole = record_padded(be32toh(lengths[0]), be32toh(lengths[1]));
+		padding = whole - RECORD_HEADER - len;
+		at += whole;
+	}
+	cr_assert(at == end);
+	return padding;
+}
+
+Test(head, missing_padding_at_the_end_of_the_log_is_no_loss)
+{
+	struct head_scene *s = head_scene_new();
+	size_t padded = 0;
+	char path[256];
+
+	for (size_t i = 0; i < 8; i++) {
+		uint64_t before = s->r->groups_end;
+		uint64_t padding;
+		int fd;
+
+		insert_all(s, 0, i * 4, i * 4 + i / 2 + 1);
+		cr_expect(!flush_all(s));
+		file_of(s, "groups", path);
+		fd = open(path, O_RDWR);
+		padding = padding_of_the_last(fd, before, s->r->groups_end);
+		padded += padding > 0;
+		cr_assert(!ftruncate(fd, (off_t)(s->r->groups_end - padding)));
+		close(fd);
+		cr_expect(!open_head(s));
+	}
+	cr_expect(padded, "no record of this test ends with padding");
+	cr_expect(count_listed(s, 0, 0, 32) == 20, "%zu",
+		  count_listed(s, 0, 0, 32));
+	cr_expect(!metric_get(s->w->torn));
 	head_scene_free(s);
 }
 

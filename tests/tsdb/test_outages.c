@@ -264,6 +264,27 @@ Test(outages, what_stays_unreadable_in_a_head_block_comes_back)
 	teardown(f);
 }
 
+Test(outages, what_is_damaged_when_the_disk_reads_it_again_is_set_aside_once)
+{
+	struct fixture *f = patient();
+
+	f->o.outage_ms = -1;
+	cr_assert(!reopen(f));
+	cr_assert(!tsdb_flush(f->db, NULL));
+	break_sector(f, ".0000000100000040", 8192, 8193);
+	cr_expect(!maintain(f, true));
+	cr_expect(entries(f, "ls ranges | grep -c 'unread$' || true") == 1);
+	f->hook.sector = NULL;
+	cr_assert(entries(f, "for d in ranges/*.unread; do head -c 4096 "
+			     "/dev/zero | dd of=$d/groups conv=notrunc; done "
+			     "2>/dev/null; echo 1") == 1);
+	cr_expect(!maintain(f, true));
+	cr_expect(entries(f, "ls ranges | grep -c 'unread$' || true") == 0);
+	cr_expect(entries(f, "ls ranges | grep -c 'damaged' || true") == 1);
+	cr_expect(!maintain(f, true));
+	teardown(f);
+}
+
 Test(outages, a_failed_write_of_the_log_is_undone_later)
 {
 	struct fixture *f = patient();
@@ -305,10 +326,11 @@ Test(outages, deletions_that_cannot_be_read_are_not_forgotten)
 		cr_assert(!reopen(f));
 		cr_expect(count(f) == 40, "they are visible meanwhile");
 		cr_expect(delete_range(f, 10, 15, &err) == ERR_IO);
-		cr_expect(strstr(err.msg,
-				 "earlier deletions the disk cannot read") !=
-				  NULL,
-			  "%s", err.msg);
+		cr_expect(
+			strstr(err.msg,
+			       "the disk cannot read its earlier deletions") !=
+				NULL,
+			"%s", err.msg);
 		if (!block)
 			cr_expect(maintain(f, true) < 0, "sealing waits");
 		f->hook.times = 0;

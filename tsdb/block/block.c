@@ -146,7 +146,11 @@ static int check_values(const struct block *b, const struct meta_file *f,
 		rc = size_differs(b, f, size, err);
 	if (!rc)
 		rc = file_read(file, 0, first, sizeof(first), err);
-	return rc ? rc : file_header_decode(head, MAGIC_BLOCK_VALUES, &h, err);
+	if (!rc)
+		rc = file_header_decode(head, MAGIC_BLOCK_VALUES, &h, err);
+	return rc == ERR_UNSUPPORTED ?
+		       err_wrap(err, rc, "%s", file_path(file)) :
+		       rc;
 }
 
 /*
@@ -364,7 +368,7 @@ static int read_chunk(void *ctx, const struct chunk *g, struct buf *scratch,
 	blob = b->chunks[g->at >> 32];
 	if (!blob)
 		return err_set(
-			err, ERR_CORRUPT,
+			err, b->unreadable ? ERR_IO : ERR_CORRUPT,
 			"%s: chunks/%06llu is missing or could not be opened",
 			b->path, (unsigned long long)(g->at >> 32) + 1);
 	if (at + LENGTH_MAX > blob_size(blob)) /* no room for a chunk */
@@ -508,7 +512,7 @@ static int block_reread_tombstones(struct block *b, struct err *err)
 	return rc == ERR_IO ?
 		       err_wrap(
 			       err, rc,
-			       "no profile can be deleted in a block whose earlier deletions the disk cannot read: %s",
+			       "no profile of the block %s can be deleted, because the disk cannot read its earlier deletions",
 			       b->path) :
 		       0;
 }

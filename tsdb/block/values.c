@@ -61,7 +61,8 @@ static int no_codec(struct part p, const struct chunk_meta *h, struct err *err)
  */
 static int no_file(struct part p, const struct chunk_meta *h, struct err *err)
 {
-	return err_set(err, ERR_CORRUPT,
+	return err_set(err,
+		       p.block && p.block->unreadable ? ERR_IO : ERR_CORRUPT,
 		       "%s/values/%06u is missing or could not be opened",
 		       p.block ? p.block->path : p.head->path, h->place.file);
 }

@@ -140,7 +140,7 @@ static int chunk_writer_verify(struct chunk_writer *b,
 		time_format(h->profiles[i].ms, time);
 		rc = err_set(
 			err, ERR_CORRUPT,
-			"codec %s did not restore the profile at %s byte for byte",
+			"codec %s did not restore the profile at %s byte for byte (a bug, or faulty memory of this machine)",
 			c->codec->name, time);
 	}
 	return rc;

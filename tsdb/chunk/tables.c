@@ -147,7 +147,7 @@ static int tables_load(const struct tables *t, const struct table_place *p,
 	if (place->len > STORED_MAX || !buf_reserve(&stored, place->len))
 		return err_set(
 			err, ERR_CORRUPT,
-			"%s: the table of shared data at offset %llu has %u bytes; at most %ld are allowed",
+			"%s: the table of shared data at offset %llu cannot have %u bytes (the most is %ld): the metadata of the chunk is damaged",
 			file_path(f), (unsigned long long)place->offset,
 			place->len, STORED_MAX);
 	rc = file_read(f, place->offset, stored.ptr, place->len, err);

@@ -313,7 +313,7 @@ int compactor_run(const struct compaction *c, struct block **out,
 	if (rc == ERR_CORRUPT && c->env->columns) {
 		log_event(
 			c->env->log, LOG_ERROR,
-			"cannot write a new block; retrying without the columns codec (no profile is lost, the block may be larger)",
+			"cannot write a new block; everprof tries again without the columns codec (this loses no profile, but the block may be larger)",
 			LOG_FIELDS(log_err(&why)));
 		*c->loss = before;
 		rc = compact_with(c, NULL, out, &why);

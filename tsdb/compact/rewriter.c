@@ -324,12 +324,20 @@ static size_t new_chunk(struct rewriter *r)
 }
 
 /*
- * Count and log a lost profile. The labels are logged only if they can be read:
+ * Count and log a lost profile or, if nothing says how many profiles of a chunk
+ * are lost, the chunk as one. The labels are logged only if they can be read:
  * the index may be damaged too.
  */
 static void rewriter_report(struct rewriter *r, size_t source, int64_t ms,
-			    const struct err *why)
+			    bool whole_chunk, const struct err *why)
 {
+	static const char *const texts[2][2] = {
+		{ "dropping a damaged profile",
+		  "the disk cannot read a profile; the profile is missing until the disk can read it (the old files are kept as *.unread)" },
+		{ "dropping a chunk whose metadata is damaged: all its profiles are lost, of which this is the first",
+		  "the disk cannot read a chunk; its profiles are missing until the disk can read it (the old files are kept as *.unread)" },
+	};
+
 	const struct merged_place *p = &r->places[r->sources[source].place];
 	struct labels *ls = NULL;
 	struct buf text = { 0 };
@@ -341,13 +349,9 @@ static void rewriter_report(struct rewriter *r, size_t source, int64_t ms,
 	r->o.loss->profiles++;
 	r->o.loss->unread += why->code == ERR_IO;
 	metric_add(r->o.damaged, 1);
-	log_event(
-		r->o.log, LOG_ERROR,
-		why->code == ERR_IO ?
-			"the disk cannot read a profile; the profile is missing until the disk can read it (the old files are kept as *.unread)" :
-			"dropping a damaged profile",
-		LOG_FIELDS(log_text("labels", buf_cstr(&text)),
-			   log_text("time", time), log_err(why)));
+	log_event(r->o.log, LOG_ERROR, texts[whole_chunk][why->code == ERR_IO],
+		  LOG_FIELDS(log_text("labels", buf_cstr(&text)),
+			     log_text("time", time), log_err(why)));
 	labels_unref(ls);
 	buf_fini(&text);
 }
@@ -474,7 +478,7 @@ static int add_items(struct rewriter *r, size_t source, struct err *err)
 	 * one profile.
 	 */
 	if (is_loss(r, rc)) {
-		rewriter_report(r, source, src->group.first, err);
+		rewriter_report(r, source, src->group.first, true, err);
 		rc = 0;
 	}
 	return rc;
@@ -531,7 +535,7 @@ NODISCARD static int encode_groups(struct rewriter *r, size_t from, size_t to,
 			rc = put_profile(r, s, it->index, err);
 			last = it->ms;
 		} else if (!rc) {
-			rewriter_report(r, it->source, it->ms, &s->why);
+			rewriter_report(r, it->source, it->ms, false, &s->why);
 		}
 	}
 	return rc;

@@ -85,7 +85,7 @@ static int check_duplicate(struct tsdb *db, const struct sample *s,
 		if (rc)
 			return err_set(
 				err, ERR_EXISTS,
-				"this series already has a different profile with the time %s; the new one is dropped",
+				"this series already has a different profile with the time %s; the new one is dropped; do two targets or senders have the same labels?",
 				text);
 	}
 	return 0;
@@ -179,7 +179,7 @@ static int append_make_room(struct tsdb *db, struct err *err)
 	if (unflushed_exceed(db, UNFLUSHED_MAX + UNFLUSHED_MAX / 4))
 		return err_set(
 			err, ERR_LIMIT,
-			"too many profiles in the WAL wait to be flushed to disk; profiles are refused until the flush catches up");
+			"too many profiles in the WAL wait to be flushed to head blocks; profiles are refused until the flush catches up");
 	if (wal_bytes(db->wal) <= hard || !wal_overdue(db->wal, db->budget))
 		return 0;
 	return err_set(
@@ -239,7 +239,7 @@ static int append_admit(struct tsdb *db, const struct sample *s, bool again,
 		db_wake(db, &db->flush);
 		return err_set(
 			err, ERR_NOSPACE,
-			"%s: the disk is full; profiles are refused until space is free",
+			"%s: no space: the disk is full, or a quota or a limit on the size of files is reached; profiles are refused until there is space",
 			db->path);
 	}
 	return append_make_room(db, err);

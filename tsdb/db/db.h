@@ -101,6 +101,11 @@ struct tsdb {
 	struct block_env benv;
 	struct wal *wal;
 	struct tsdb_metrics metrics;
+	/*
+	 * The last WAL segment of which recovery has reported that there is no
+	 * head block for a record.
+	 */
+	uint64_t reported_segment;
 	_Atomic int64_t queriers; /* number of open queriers */
 
 	/*

@@ -194,7 +194,7 @@ static int make_room_on_disk(struct tsdb *db, struct err *err)
 		return rc;
 	atomic_store(&db->full, false);
 	log_event(db->o.log, LOG_INFO,
-		  "disk has free space again; profiles are accepted",
+		  "the disk has free space; profiles are accepted again",
 		  LOG_FIELDS(log_int("bytes", (int64_t)available)));
 	return rc;
 }

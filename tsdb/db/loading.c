@@ -28,19 +28,16 @@ static int remove_leftover(struct tsdb *db, const char *dir, const char *name,
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", dir, name);
 
-	log_event(db->o.log, LOG_INFO,
-		  "removing the directory of an unfinished operation",
-		  LOG_FIELDS(log_text("directory", path)));
+	log_event(
+		db->o.log, LOG_INFO,
+		"removing a directory whose creation or removal was not finished; no profile is lost by this",
+		LOG_FIELDS(log_text("directory", path)));
 	trash_add_hidden(&db->trash, path);
 	return trash_empty(&db->trash, err);
 }
 
-/*
- * Rename a damaged directory so that an operator can look at it. The database
- * starts without it.
- */
-static int loading_set_aside(struct tsdb *db, const char *dir, const char *name,
-			     struct err *err)
+int loading_set_aside(struct tsdb *db, const char *dir, const char *name,
+		      struct err *err)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", dir, name);
 
@@ -49,8 +46,8 @@ static int loading_set_aside(struct tsdb *db, const char *dir, const char *name,
 	log_event(
 		db->o.log, LOG_ERROR,
 		db->o.read_only ?
-			"skipping a damaged head block or block: its profiles are missing in all answers" :
-			"skipping a damaged head block or block: its profiles are missing in all answers; it is renamed to *" ASIDE_DAMAGED,
+			"skipping a head block or block that is damaged or has a wrong name; answers lack its profiles, except those that the WAL or another block has" :
+			"skipping a head block or block that is damaged or has a wrong name; answers lack its profiles, except those that the WAL or another block has; it is renamed to *" ASIDE_DAMAGED,
 		LOG_FIELDS(log_text("directory", path), log_err(err)));
 	return db->o.read_only ?
 		       0 :
@@ -95,8 +92,8 @@ static void loading_pass_over(struct tsdb *db, const char *dir,
 	log_event(
 		db->o.log, LOG_ERROR,
 		db->o.maintain_ms < 0 ?
-			"the disk cannot read a head block or block: its profiles are missing in all answers" :
-			"the disk cannot read a head block or block: its profiles are missing in all answers; everprof tries again every five minutes",
+			"cannot read a head block or block; answers lack its profiles, except those that the WAL still has" :
+			"cannot read a head block or block; answers lack its profiles, except those that the WAL still has; everprof tries again every five minutes",
 		LOG_FIELDS(log_text("directory", path), log_err(err)));
 	loading_note_unread(db, dir, name);
 }
@@ -136,7 +133,7 @@ static int open_named(struct tsdb *db, const char *path, const char *name,
 		block_unref(b);
 		return err_set(
 			err, ERR_CORRUPT,
-			"%s: the directory is a copy of another block, or was renamed: its name is not the ULID in its meta.json",
+			"%s: the directory is a copy of another block, or was renamed: its name is not the ULID in its meta.json; if it was renamed, give it its old name back",
 			path);
 	}
 	*out = b;

@@ -24,6 +24,13 @@ bool loading_ends_with(const char *s, const char *end);
 NODISCARD int loading_load_blocks(struct tsdb *db, struct err *err);
 
 /*
+ * Rename a damaged directory so that an operator can look at it, and log why;
+ * *err says why when the function is called. The database goes on without it.
+ */
+NODISCARD int loading_set_aside(struct tsdb *db, const char *dir,
+				const char *name, struct err *err);
+
+/*
  * Open all heads and add them to the view. Damaged heads are set aside,
  * unreadable ones are left out. Errors as loading_load_blocks().
  */

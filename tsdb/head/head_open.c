@@ -255,17 +255,18 @@ static int head_open_file(const struct head *r, const char *name,
 
 /*
  * Truncate a file after the last intact record, or after the last value that a
- * chunk refers to, because later writes continue there.
+ * chunk refers to, because later writes continue there. Up to `padding` bytes
+ * before `end` hold nothing: a file that lacks them is extended.
  */
 static int head_cut(const struct head *r, struct file *f, uint64_t end,
-		    struct err *err)
+		    uint64_t padding, struct err *err)
 {
 	uint64_t size = 0;
 	int rc = file_size(f, &size, err);
 
 	if (rc || r->env->read_only)
 		return rc;
-	if (size < end) {
+	if (size + padding < end) {
 		/*
 		 * The file is too short: values that chunks refer to are
 		 * missing. Readers report each lost profile.
@@ -273,13 +274,13 @@ static int head_cut(const struct head *r, struct file *f, uint64_t end,
 		metric_add(r->env->corruptions, 1);
 		log_event(
 			r->env->log, LOG_ERROR,
-			"file of a head block is truncated; the profiles after its end are lost",
+			"a file of a head block is truncated; the profiles after its end are lost",
 			LOG_FIELDS(log_text("file", file_path(f)),
 				   log_int("size", (int64_t)size),
 				   log_int("expected", (int64_t)end)));
 		return 0;
 	}
-	return size > end ? file_truncate(f, end, err) : 0;
+	return size != end ? file_truncate(f, end, err) : 0;
 }
 
 /* Report a range of bytes of the log that the disk cannot read. */
@@ -300,9 +301,9 @@ static void head_report_unread(void *ctx, uint64_t offset, uint64_t len)
 /* Cut off the torn ends of both files. */
 static int head_cut_all(const struct head *r, struct err *err)
 {
-	int rc = head_cut(r, r->groups, r->groups_end, err);
+	int rc = head_cut(r, r->groups, r->groups_end, RECORD_PADDING_MAX, err);
 
-	return rc ? rc : head_cut(r, r->values, r->values_end, err);
+	return rc ? rc : head_cut(r, r->values, r->values_end, 0, err);
 }
 
 static int open_all(struct head *r, struct err *err)

@@ -213,7 +213,7 @@ int head_delete(struct head *r, const struct postings *series, int64_t from,
 	if (rc)
 		return err_wrap(
 			err, rc,
-			"no profile can be deleted in a head block whose earlier deletions the disk cannot read");
+			"no profile of the head block can be deleted, because the disk cannot read its earlier deletions");
 	mutex_lock(&r->mu);
 	for (size_t i = 0; i < series->count; i++)
 		add_gap_locked(r, series->v[i], &g);
@@ -226,7 +226,7 @@ int head_delete(struct head *r, const struct postings *series, int64_t from,
 	rc = head_write_file(r, err);
 	return rc ? err_wrap(
 			    err, rc,
-			    "the deletion is not saved, and the deleted profiles come back at the next start: head block %s",
+			    "the deletion is not saved: repeat it, or the profiles come back at the next start: head block %s",
 			    r->path) :
 		    0;
 }

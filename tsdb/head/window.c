@@ -25,7 +25,7 @@ static int window_refuse(int64_t ms, const struct trusted_time *now,
 		return err_set(err, ERR_INVALID, "time %s is %s", text, bound);
 	return err_set(
 		err, ERR_AGAIN,
-		"time %s is %s, or the clock of this machine is wrong; the profile is refused until the clock can be trusted (it has been steady for --clock.steady-for and agrees with the expected time)",
+		"time %s is %s, or the clock of the server is wrong; the profile is refused for now, until this clock has run evenly for --clock.steady-for (if the server's log warns of its clock, correct or confirm the clock)",
 		text, bound);
 }
 

@@ -263,7 +263,7 @@ int index_writer_new(struct fs *fs, const char *path, uint32_t symbols,
 	if (bytes + 4 > UINT32_MAX)
 		return err_set(
 			err, ERR_TOOBIG,
-			"%s: the label strings have %llu bytes; an index can hold at most 4 GiB of them",
+			"%s: the label strings have %llu bytes; an index can hold at most 4 GiB of them; give series fewer different label values",
 			path, (unsigned long long)bytes);
 	w = mem_new(struct index_writer);
 	w->fs = fs;
@@ -521,8 +521,10 @@ static int check_size(const struct index_writer *w, struct err *err)
 {
 	if (w->series_end / INDEX_SERIES_ALIGN <= UINT32_MAX)
 		return 0;
-	return err_set(err, ERR_TOOBIG, "%s: the index is larger than 64 GiB",
-		       file_path(w->file.file));
+	return err_set(
+		err, ERR_TOOBIG,
+		"%s: the series take more than the 64 GiB that an index can address; use fewer series",
+		file_path(w->file.file));
 }
 
 int index_writer_finish(struct index_writer *w, uint64_t *size, uint32_t *crc,

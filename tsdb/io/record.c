@@ -16,7 +16,7 @@ int record_make_salt(uint64_t *salt, struct err *err)
 {
 	if (getrandom(salt, sizeof(*salt), 0) == sizeof(*salt))
 		return 0;
-	return err_set(err, ERR_IO, "cannot get random bytes from the kernel");
+	return err_sys(err, "cannot get random bytes (getrandom)");
 }
 
 /*

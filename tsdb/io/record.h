@@ -82,6 +82,9 @@ struct record {
 	uint64_t len; /* length in bytes, padding included */
 };
 
+/* Most bytes of padding behind a record. */
+#define RECORD_PADDING_MAX 7
+
 /*
  * Length in bytes of a record with a head and body of these lengths, with the
  * padding to a multiple of 8.

@@ -100,7 +100,7 @@ static int compact_picked(struct tsdb *db, const struct part *v,
 	else
 		rc = err_set(
 			err, ERR_NOSPACE,
-			"waits until %llu bytes of disk space are free (twice as much as it writes)",
+			"needs %llu bytes of free disk space (twice as much as it writes)",
 			2ULL * bytes);
 	mem_free(parts);
 	return rc;

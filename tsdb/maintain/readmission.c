@@ -140,7 +140,10 @@ static int readmit_folder(struct tsdb *db, const struct readmission_place *p,
 		    !strncmp(l.names[i], "state", 5))
 			continue;
 		rc = p->readmit(&m, err);
-		wal_unread_report(db->o.log, path, rc, err);
+		if (rc == ERR_CORRUPT)
+			rc = loading_set_aside(db, dir, l.names[i], err);
+		else
+			wal_unread_report(db->o.log, path, rc, err);
 		if (wal_unread_is_of_one(rc))
 			rc = 0;
 	}

@@ -144,7 +144,7 @@ int sealing_next(struct tsdb *db, bool all, struct err *err)
 	if (pick != PLAN_NONE && !block_rewrite_has_room(db, plan[pick].bytes))
 		rc = err_set(
 			err, ERR_NOSPACE,
-			"waits until %llu bytes of disk space are free (twice the size of the head block)",
+			"needs %llu bytes of free disk space (twice the size of the head block)",
 			2ULL * plan[pick].bytes);
 	else if (pick != PLAN_NONE)
 		rc = sealing_seal(db, v[pick].head, err);

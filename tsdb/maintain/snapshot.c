@@ -173,7 +173,7 @@ static int snapshot_check(struct tsdb *db, struct err *err)
 		return 0;
 	return err_set(
 		err, ERR_IO,
-		"the disk cannot read %zu head blocks or blocks, so the snapshot would lack them; a running server tries to read them again every five minutes",
+		"%zu head blocks or blocks cannot be read (the log says which, and why), so the snapshot would lack them; a running server tries to read them again every five minutes",
 		count);
 }
 

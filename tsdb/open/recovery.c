@@ -105,13 +105,17 @@ static struct head *head_of(struct tsdb *db, const struct labels *ls,
 	if (make_recovery_range(db, e, &r, &err)) {
 		/*
 		 * The record stays in the WAL: its segment is marked, and its
-		 * profiles are appended again later.
+		 * profiles are appended again later. On a full disk this
+		 * happens to each of its records; one is reported.
 		 */
+		if (db->reported_segment == e->lsn >> 32)
+			return NULL;
+		db->reported_segment = e->lsn >> 32;
 		time_format(e->ms, time);
 		metric_add(db->env.corruptions, 1);
 		log_event(
 			db->o.log, LOG_ERROR,
-			"cannot create a head block for profiles of the WAL; their WAL segment is kept, and they are appended again later",
+			"cannot create a head block for profiles that are only in the WAL; they are missing in answers until everprof has stored them again, and their WAL segment is kept until then",
 			LOG_FIELDS(log_int("segment", (int64_t)(e->lsn >> 32)),
 				   log_text("time", time), log_err(&err)));
 		/* wal_mark_settle() tries again. */
@@ -219,8 +223,8 @@ static void tell_recovered(struct tsdb *db)
 	log_event(
 		db->o.log, LOG_WARN,
 		db->o.read_only ?
-			"profiles are only in the WAL: a head block or block that contained them is missing" :
-			"restored profiles from the WAL: a head block or block that contained them is missing",
+			"profiles are only in the WAL: a head block or block that contained them is missing, damaged or unreadable" :
+			"restored profiles from the WAL: a head block or block that contained them is missing, damaged or unreadable",
 		LOG_FIELDS(log_int("profiles", (int64_t)db->recovered)));
 }
 

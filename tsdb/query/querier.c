@@ -21,7 +21,7 @@ uint64_t querier_lost_count(const struct querier *q)
 /* The first error is kept, because it is usually the cause of later errors. */
 void querier_note_lost(struct querier *q, uint64_t count, const struct err *why)
 {
-	if (!q->lost)
+	if (q->lost == q->absent)
 		q->lost_why = *why;
 	q->lost += count;
 }
@@ -33,19 +33,23 @@ int querier_note_failed(struct querier *q, int rc, const struct err *why)
 	return rc;
 }
 
-/* Count and log the damage that the querier found, once per querier. */
+/*
+ * Count and log the damage that the querier found, once per querier. Absent
+ * parts were counted and logged when they could not be opened.
+ */
 static void querier_tell_damage(struct querier *q)
 {
-	uint64_t sum = q->lost + q->failed;
+	uint64_t found = q->lost - q->absent;
+	uint64_t sum = found + q->failed;
 
 	if (!sum)
 		return;
 	metric_add(q->db->metrics.damaged, (int64_t)sum);
 	log_event(
 		q->db->o.log, LOG_ERROR,
-		"a query left out profiles, chunks or blocks that could not be read",
+		"profiles, chunks or blocks could not be read for a query; its answer lacks them, or is an error",
 		LOG_FIELDS(log_int("profiles_or_chunks", (int64_t)sum),
-			   log_err(q->lost ? &q->lost_why : &q->failed_why)));
+			   log_err(found ? &q->lost_why : &q->failed_why)));
 }
 
 /* Note that heads or blocks are missing in the view. */
@@ -60,6 +64,7 @@ static void querier_note_unread(struct querier *q)
 		      "%zu blocks or head blocks cannot be read from the disk",
 		      count);
 	querier_note_lost(q, count, &why);
+	q->absent = count;
 }
 
 /*

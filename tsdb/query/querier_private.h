@@ -101,7 +101,13 @@ struct querier {
 	void *spend_ctx;
 	/* Number of parts, chunks and profiles that are missing in answers. */
 	uint64_t lost;
-	struct err lost_why; /* error of the first item counted in `lost` */
+	/*
+	 * Error of the first item counted in `lost`; an error of something that
+	 * this query tried to read comes before that of absent parts.
+	 */
+	struct err lost_why;
+	uint64_t
+		absent; /* parts in `lost` that the view lacks from the start */
 	/* Number of requested profiles that could not be read. */
 	uint64_t failed;
 	/* Error of the first profile counted in `failed`. */

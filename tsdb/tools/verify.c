@@ -203,7 +203,7 @@ static void verify_records(struct log_verify *l, struct bytes file,
 	if (it.end != file.len)
 		verify_report(
 			l->v, l->path,
-			"at offset %llu: the file ends with an incomplete record (normal after a crash)",
+			"at offset %llu: the last record of the file is incomplete (normal after a crash) or damaged",
 			(unsigned long long)it.end);
 	else if (sealed)
 		verify_report(
@@ -244,8 +244,9 @@ static void verify_log(struct verify *v, const char *path, uint32_t magic,
 	if (rc && !(live && bytes.len < FILE_HEADER))
 		verify_report(v, path, "%s", err.msg);
 	if (!rc && magic == MAGIC_TOMBSTONES && bytes.len == FILE_HEADER)
-		verify_report(v, path,
-			      "the file has a header, but no tombstones");
+		verify_report(
+			v, path,
+			"the file has a header, but no tombstones: deleted profiles may show up again");
 	/*
 	 * Readers use only one of the two copies of the header, so they would
 	 * not notice damage to the other copy.
@@ -291,7 +292,7 @@ static void verify_values(struct verify *v, const struct head *r, bool live)
 	else if (size != r->values_end && !live)
 		verify_report(
 			v, path,
-			"the file has %llu bytes, but the log of the head block (file \"groups\") accounts for %llu",
+			"the file has %llu bytes, but the log of the head block (file \"groups\") accounts for %llu (more bytes are normal after a crash; if there are fewer, profiles are lost)",
 			(unsigned long long)size,
 			(unsigned long long)r->values_end);
 }
@@ -603,7 +604,7 @@ static void verify_recovered(struct verify *v, const char *dir)
 	if (n)
 		verify_report(
 			v, dir,
-			"%llu profiles are only in the WAL: a head block or block that contained them is missing (starting the server or tsdb repair restores them)",
+			"%llu profiles are only in the WAL: a head block or block that contained them is missing, damaged or unreadable (starting the server or tsdb repair restores them)",
 			(unsigned long long)n);
 	tsdb_close(db);
 	metrics_free(m);

@@ -124,7 +124,7 @@ static bool wal_read_numbers(struct wal *w)
 		return false;
 	log_event(
 		w->o.log, LOG_WARN,
-		"cannot read the file wal/numbers, which says where the WAL should begin and end; everprof does not notice if profiles are missing at the beginning or the end of the WAL",
+		"cannot read the file wal/numbers, which says where the WAL should begin and end; this start does not notice if profiles are missing at the beginning or the end of the WAL",
 		LOG_FIELDS(log_err(&err)));
 	return true;
 }

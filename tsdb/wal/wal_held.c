@@ -30,7 +30,7 @@ void wal_held_log_removal(const struct wal *w, const char *path,
 {
 	log_event(
 		w->o.log, LOG_WARN,
-		"cannot remove a WAL segment that remote write does not need any more; the next start tries again",
+		"cannot remove a WAL segment that remote write does not need any more; everprof tries again, at the latest at the next start",
 		LOG_FIELDS(log_text("file", path), log_err(err)));
 }
 

@@ -141,6 +141,6 @@ int wal_mark_settle(struct wal *w, struct err *err)
 	mutex_unlock(&w->unread_mu);
 	return rc ? err_wrap(
 			    err, rc,
-			    "a WAL segment that the disk cannot read could not get its second name *.unread, so nothing is flushed or sealed for now") :
+			    "cannot give a WAL segment, of which parts could not be read or stored, its second name *.unread; until that succeeds, nothing is flushed or sealed, and the segments of the WAL are kept") :
 		    0;
 }

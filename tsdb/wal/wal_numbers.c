@@ -133,7 +133,7 @@ static void wal_numbers_report(const struct wal *w, const struct err *err)
 {
 	log_event(
 		w->o.log, LOG_WARN,
-		"cannot note in the file wal/numbers which profiles the WAL has; the next start would not notice if some were missing",
+		"cannot note in the file wal/numbers where the WAL begins and ends; until that succeeds, a start may not notice that profiles are missing there",
 		LOG_FIELDS(log_err(err)));
 }
 

@@ -279,9 +279,9 @@ static int wal_replay_scan(struct replay *r, uint64_t *end, struct err *err)
 	if (!rc && *end == FILE_HEADER && replay_had_records(r->w, r->segment))
 		rc = r->segment->unread ?
 			     err_set(err, ERR_IO,
-				     "the disk cannot read the header and the records of the segment") :
+				     "the disk cannot read parts of the segment, and the rest has no intact record") :
 			     err_set(err, ERR_CORRUPT,
-				     "all records of the segment are damaged");
+				     "no record of the segment has a valid checksum");
 	return rc;
 }
 

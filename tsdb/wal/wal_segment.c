@@ -89,7 +89,7 @@ int segment_create(struct wal *w, uint64_t number, uint32_t before,
 	if (number >= SEGMENT_NUMBER_MAX)
 		return err_set(
 			err, ERR_IO,
-			"%s: the numbers of WAL segments are used up; if a file there has the highest number by mistake, stop everprof and remove it",
+			"%s: the numbers of WAL segments are used up; if a file there has the highest number by mistake, stop everprof and move the file away",
 			w->dir);
 	rc = wal_key_salt(&w->key, number, &h.salt, err);
 	if (rc)
@@ -191,7 +191,7 @@ static int wal_segment_read_header(struct wal *w, const struct file *f,
 	if (!rc && h.number != number)
 		return err_set(
 			err, ERR_CORRUPT,
-			"by its header, this is WAL segment %08llu, but by its name it is %08llu: it was renamed or copied; if it was renamed, give it its old name back",
+			"by its header, this is WAL segment %08llu, but by its name it is %08llu: it was renamed or copied; if it was renamed, stop everprof and give it its old name back",
 			(unsigned long long)h.number,
 			(unsigned long long)number);
 	s->salt = h.salt;

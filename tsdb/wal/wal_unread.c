@@ -188,14 +188,14 @@ void wal_unread_report(const struct log *log, const char *path, int rc,
 	if (!rc)
 		log_event(
 			log, LOG_INFO,
-			"the disk can read again what it could not read earlier; the intact profiles in it are available again",
+			"profiles that could not be read or stored earlier are available again, except damaged ones",
 			LOG_FIELDS(log_text("path", path)));
 	else
 		log_event(
 			log, LOG_WARN,
 			rc == ERR_IO ?
-				"the disk still cannot read all of what is kept as *.unread, so some of its profiles are missing; everprof tries again in five minutes" :
-				"the disk can read again what is kept as *.unread, but its profiles cannot be stored again yet, so they are still missing; everprof tries again in five minutes",
+				"the disk still cannot read all of this file or directory (field path), so some of its profiles are missing; everprof tries again in five minutes" :
+				"the disk can read this file or directory again (field path), but some of its profiles could not be stored yet and are still missing; everprof tries again within five minutes",
 			LOG_FIELDS(log_text("path", path), log_err(err)));
 }
 
