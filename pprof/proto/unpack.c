@@ -184,8 +184,9 @@ int unpacker_run(struct unpacker *u, struct bytes body, struct unpacked *out,
 	buf_reset(&u->typeset);
 	typeset_encode(&out->scan.types, &u->typeset);
 	if (u->typeset.over)
-		return err_set(err, ERR_TOOBIG,
-			       "the names of the sample types are too long");
+		return err_set(
+			err, ERR_TOOBIG,
+			"the names and units of the profile's sample types need more than 64 KiB");
 	out->typeset = buf_bytes(&u->typeset);
 	return 0;
 }

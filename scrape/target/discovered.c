@@ -254,7 +254,7 @@ static int get_duration(const struct labels_builder *b, const char *name,
 	    *out > SCRAPE_INTERVAL_MAX_MS)
 		return err_set(
 			err, ERR_INVALID,
-			"%s must be a duration above 0 and at most 1d, not \"%.*s\"",
+			"%s must be a duration with a unit, such as 15s, above 0 and at most 1d, not \"%.*s\"",
 			name, STR_ARG(text));
 	return 0;
 }

@@ -123,7 +123,7 @@ int profile_list_parse(struct bytes page, struct profile_list **out,
 	if (!rc && !t->count)
 		rc = err_set(
 			err, ERR_INVALID,
-			"the page links no profiles; expected the profile list of Go's net/http/pprof (/debug/pprof/)");
+			"the page links no profiles; expected the profile list of Go's net/http/pprof (/debug/pprof/): check path_prefix, or name the types in pprof_config, instead of auto");
 	if (rc) {
 		profile_list_unref(t);
 		return rc;

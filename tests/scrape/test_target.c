@@ -311,7 +311,7 @@ Test(target, invalid_target_is_dropped_alone_with_a_reason)
 			    "__scheme__ must be http or https, not \"ftp\""));
 	cr_expect(check_str(
 		str_of(dropped(s, "f:1")),
-		"__scrape_interval__ must be a duration above 0 and at most 1d, not \"soon\""));
+		"__scrape_interval__ must be a duration with a unit, such as 15s, above 0 and at most 1d, not \"soon\""));
 	cr_expect(check_str(str_of(dropped(s, "g:1")),
 			    "the label __name__ (the profile type) is empty"));
 	cr_expect(check_str(str_of(dropped(s, "h:1")),
