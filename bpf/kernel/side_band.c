@@ -88,7 +88,7 @@ static int side_band_add(struct side_band *s, unsigned cpu, struct err *err)
 		return side_band_error(
 			err,
 			"cannot open the perf event for reports about processes",
-			"everprof needs the capability CAP_PERFMON, or root; if it has one of them, a filter of system calls (SystemCallFilter= of systemd, seccomp of a container) or a security module refuses perf_event_open");
+			"everprof needs the capability CAP_PERFMON (kernels of Ubuntu and Debian: with kernel.perf_event_paranoid above 2, CAP_SYS_ADMIN), or root; if it has it, a filter of system calls (SystemCallFilter= of systemd, seccomp of a container) or a security module refuses perf_event_open");
 	*vec_add(&s->fds) = fd;
 	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (memory == MAP_FAILED)
