@@ -84,6 +84,7 @@ struct listing {
 	const struct report *r;
 	VEC(struct line) lines;
 	VEC(struct routine) routines;
+	size_t skipped; /* nodes that match, but whose line is no line number */
 	struct growth_meter meter;
 	struct source_root root;
 };
@@ -109,8 +110,10 @@ static int take_lines(struct listing *l, const struct graph *g,
 		 * Skip numbers that cannot be lines of a source file: some
 		 * writers pack line and column into this number.
 		 */
-		if (node->key.line < 0 || node->key.line > INT32_MAX)
+		if (node->key.line < 0 || node->key.line > INT32_MAX) {
+			l->skipped++;
 			continue;
+		}
 		*vec_add(&l->lines) = (struct line){
 			.name = name,
 			.file = pprof_str(l->r->p, node->key.file),
@@ -382,9 +385,12 @@ static int list_source(struct report *r, const struct source_output *out,
 		rc = regex_check_steps(symbol, "symbol", err);
 	/* Like pprof, report an error if no function matches the symbol. */
 	if (!rc && symbol && !l->routines.count)
-		rc = err_set(err, ERR_NOTFOUND,
-			     "no matches found for regexp: %.*s",
-			     STR_ARG(r->o->symbol));
+		rc = err_set(
+			err, ERR_NOTFOUND,
+			l->skipped ?
+				"the functions that match have no usable line numbers (the writer of the profile may have packed line and column into one number): %.*s" :
+				"no matches found for regexp: %.*s",
+			STR_ARG(r->o->symbol));
 	else if (!rc)
 		rc = out->text ? report_source_print(l, out, err) :
 				 report_source_write(l, out, err);

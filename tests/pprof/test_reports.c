@@ -385,6 +385,19 @@ Test(reports, a_symbol_has_to_match_something)
 	}
 }
 
+/* Some writers pack line and column into one number. */
+Test(reports, source_says_so_if_no_line_of_a_match_is_a_line_number)
+{
+	struct sketch s =
+		sketch_init("samples/count", "f@a.go:21474836480 3\n");
+	struct printed p = printed_of(s.p, "source", "symbol=^f$");
+
+	cr_expect(p.rc == ERR_NOTFOUND);
+	cr_expect(strstr(p.err.msg, "no usable line numbers"), "%s", p.err.msg);
+	printed_fini(&p);
+	sketch_fini(&s);
+}
+
 #define LINE \
 	"-----------+-------------------------------------------------------\n"
 
