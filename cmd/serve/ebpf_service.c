@@ -8,17 +8,9 @@
 #include "base/mem.h"
 #include "base/mutex.h"
 #include "base/yaml_dump.h"
-#include "base/zstd.h"
 #include "cmd/serve/ebpf.h"
 #include "cmd/serve/ebpf_rights.h"
-#include "pprof/proto/unpack.h"
-
-enum {
-	/* Largest size of a profile; the collector makes smaller ones. */
-	SERVICE_PROFILE_MAX = 64 << 20,
-	/* The compression level for the WAL: the fastest one. */
-	SERVICE_LEVEL = 1,
-};
+#include "ingest/profile_store.h"
 
 /* A copy of the section by which the collector runs. */
 struct ebpf_section {
@@ -34,10 +26,7 @@ struct ebpf_service {
 	struct ebpf_section *section; /* NULL: the collector does not run */
 	struct container_names *containers;
 	/* Used by the collector's thread. */
-	struct unpacker *unpacker;
-	struct unpacked *unpacked;
-	struct zstd *zstd;
-	struct buf packed;
+	struct profile_store *store;
 	struct mutex mu;
 	struct collector *collector;   /* guarded by mu */
 	struct collector_stats before; /* of earlier collectors; by mu */
@@ -164,34 +153,20 @@ struct ebpf_service *ebpf_service_new(const struct ebpf_service_options *o)
 	return s;
 }
 
-/* Errors after which the same profile may be stored later. */
-static bool service_may_retry(int rc)
-{
-	return rc == ERR_LIMIT || rc == ERR_NOSPACE || rc == ERR_IO ||
-	       rc == ERR_AGAIN;
-}
-
 /* Store a profile. A profile_sink. */
 static int service_store(void *ctx, struct labels *labels, int64_t ms,
 			 struct bytes profile, struct err *err)
 {
 	struct ebpf_service *s = ctx;
-	struct sample sample = { .labels = labels, .ms = ms };
-	uint64_t lsn;
-	int rc = unpacker_run(s->unpacker, profile, s->unpacked, err);
+	struct store_tools *t = profile_store_take(s->store);
+	const struct store_order order = { .labels = labels,
+					   .ms = ms,
+					   .pack = true };
+	struct store_receipt receipt = { 0 };
+	int rc = profile_store_put(t, profile, &order, &receipt, err);
 
-	if (rc)
-		return rc;
-	unpacked_sample(s->unpacked, profile, &sample);
-	buf_reset(&s->packed);
-	zstd_compress(s->zstd, SERVICE_LEVEL, &profile, 1, &s->packed);
-	if (s->packed.len < profile.len) {
-		sample.encoding = BODY_ZSTD;
-		sample.body = buf_bytes(&s->packed);
-	}
-	rc = s->o.appender->append(s->o.appender, &sample, &lsn, err);
-	unpacker_done(s->unpacker);
-	return service_may_retry(rc) ? ERR_AGAIN : rc;
+	profile_store_give(s->store, t);
+	return profile_store_may_retry(rc) && rc != ERR_CLOSED ? ERR_AGAIN : rc;
 }
 
 static void section_free(struct ebpf_section *x)
@@ -288,9 +263,8 @@ static bool service_start(struct ebpf_service *s)
 	};
 	(void)snprintf(s->known.node, sizeof(s->known.node), "%s", node);
 	mutex_unlock(&s->mu);
-	s->unpacker = unpacker_new(SERVICE_PROFILE_MAX);
-	s->unpacked = mem_alloc(sizeof(*s->unpacked));
-	s->zstd = zstd_new();
+	s->store = profile_store_new(&(struct profile_store_options){
+		.appender = s->o.appender, .max_profile = PROFILE_SINK_MAX });
 	if (ebpf_start(&o, &collector, &err)) {
 		service_report(s, &err);
 		return false;
@@ -320,13 +294,8 @@ static void service_stop(struct ebpf_service *s) REQUIRES(s->apply_mu)
 	mutex_lock(&s->mu);
 	stats_add_before(&s->before, &last);
 	mutex_unlock(&s->mu);
-	unpacker_free(s->unpacker);
-	mem_free(s->unpacked);
-	zstd_free(s->zstd);
-	buf_fini(&s->packed);
-	s->unpacker = NULL;
-	s->unpacked = NULL;
-	s->zstd = NULL;
+	profile_store_free(s->store);
+	s->store = NULL;
 	section_free(s->section);
 	s->section = NULL;
 }

@@ -5,7 +5,8 @@
 #include "base/mem.h"
 #include "base/mutex.h"
 #include "base/units.h"
-#include "pprof/proto/unpack.h"
+#include "base/zstd.h"
+#include "ingest/profile_store.h"
 #include "remotewrite/wire/write_body.h"
 #include "remotewrite/wire/write_request.h"
 
@@ -16,15 +17,6 @@
  * maximum size.
  */
 #define FRAME_ROOM (2 * MIB)
-
-/*
- * A profile of at least this many bytes that arrives uncompressed is compressed
- * for the WAL; for smaller ones the gain is too small.
- */
-#define PACK_MIN 512
-
-/* The zstd level for the WAL: the fastest of the positive levels. */
-#define PACK_LEVEL 1
 
 /*
  * The error message lists refused samples. Once this list has so many bytes, no
@@ -44,23 +36,21 @@ struct receiver_metrics {
 };
 
 /*
- * The decompressors and buffers with which a thread handles a request. The
+ * The decompressor and the buffer with which a thread handles a request. The
  * thread takes a struct from the list of unused ones, or makes one if the list
  * is empty, and puts the struct into the list afterwards. So there are at most
  * as many structs as requests have been handled at the same time.
  */
 struct receiver_tools {
 	struct zstd *zstd;
-	struct unpacker *unpacker;
-	struct unpacked *unpacked;
 	struct buf message; /* the decompressed request */
-	struct buf packed;  /* a profile, compressed for the WAL */
 	struct receiver_tools *next;
 };
 
 struct receiver {
 	struct receiver_options o;
 	struct receiver_metrics metrics;
+	struct profile_store *store;
 	struct mutex mu;
 	struct receiver_tools *tools; /* unused ones; guarded by mu */
 };
@@ -69,6 +59,7 @@ struct receiver {
 struct writing {
 	struct receiver *r;
 	struct receiver_tools *t;
+	struct store_tools *store;
 	struct write_outcome *out;
 	int64_t deadline_ns;
 	/* LSNs of the first and the last sample that have to be durable. */
@@ -102,20 +93,21 @@ struct receiver *receiver_new(const struct receiver_options *o)
 	struct receiver *r = mem_new(struct receiver);
 
 	r->o = *o;
+	r->store = profile_store_new(&(struct profile_store_options){
+		.appender = o->appender,
+		.limiter = o->limiter,
+		.max_profile = o->max_profile });
 	mutex_init(&r->mu);
 	metrics_register(o->metrics, receiver_rows, ARRAY_SIZE(receiver_rows),
 			 &r->metrics);
 	return r;
 }
 
-/* Free a struct receiver_tools, with its decompressors and buffers. */
+/* Free a struct receiver_tools, with its decompressor and buffer. */
 static void tools_free(struct receiver_tools *t)
 {
 	zstd_free(t->zstd);
-	unpacker_free(t->unpacker);
-	mem_free(t->unpacked);
 	buf_fini(&t->message);
-	buf_fini(&t->packed);
 	mem_free(t);
 }
 
@@ -129,6 +121,7 @@ void receiver_free(struct receiver *r)
 		r->tools = t->next;
 		tools_free(t);
 	}
+	profile_store_free(r->store);
 	mutex_destroy(&r->mu);
 	mem_free(r);
 }
@@ -162,35 +155,18 @@ static struct receiver_tools *tools_take(struct receiver *r)
 		return t;
 	t = mem_new(struct receiver_tools);
 	t->zstd = zstd_new();
-	t->unpacker = unpacker_new(r->o.max_profile);
-	unpacker_share(t->unpacker,
-		       ingest_limiter_large_profile_mu(r->o.limiter));
-	t->unpacked = mem_alloc(sizeof(*t->unpacked));
 	return t;
 }
 
-/* Put tools back into the list. Large buffers are not kept. */
+/* Put tools back into the list. A large buffer is not kept. */
 static void tools_give(struct receiver *r, struct receiver_tools *t)
 {
-	unpacker_done(t->unpacker);
 	if (t->message.cap > KEEP)
 		buf_fini(&t->message);
-	if (t->packed.cap > KEEP)
-		buf_fini(&t->packed);
 	mutex_lock(&r->mu);
 	t->next = r->tools;
 	r->tools = t;
 	mutex_unlock(&r->mu);
-}
-
-/*
- * Whether the error `rc` is temporary: the sender has to send the whole request
- * again.
- */
-static bool is_temporary(int rc)
-{
-	return rc == ERR_LIMIT || rc == ERR_NOSPACE || rc == ERR_IO ||
-	       rc == ERR_CLOSED || rc == ERR_TIMEOUT || rc == ERR_AGAIN;
 }
 
 /*
@@ -219,46 +195,28 @@ static void receiver_refuse(struct writing *w, struct labels *labels,
 	buf_printf(&w->why, "%s%s", labels ? ": " : "", why->msg);
 }
 
-/*
- * Compress the body of `s` into t->packed if the body is uncompressed and gets
- * smaller. The WAL does not compress bodies itself.
- */
-static void receiver_pack(struct receiver_tools *t, struct sample *s)
-{
-	if (s->encoding != BODY_PLAIN || s->body.len < PACK_MIN)
-		return;
-	buf_reset(&t->packed);
-	zstd_compress(t->zstd, PACK_LEVEL, &s->body, 1, &t->packed);
-	if (t->packed.over || t->packed.len >= s->body.len)
-		return;
-	s->encoding = BODY_ZSTD;
-	s->body = buf_bytes(&t->packed);
-}
-
 /* Check the profile of `sample`, and append the profile to the storage. */
 static int append_sample(struct writing *w, struct labels *labels,
 			 const struct write_sample *sample, struct err *err)
 {
-	struct receiver_tools *t = w->t;
-	struct appender *a = w->r->o.appender;
-	struct sample s = { .labels = labels, .ms = sample->ms };
+	const struct store_order order = { .labels = labels,
+					   .ms = sample->ms,
+					   .pack = true };
+	struct store_receipt receipt = { .lsn = w->lsn };
 	int rc;
 
 	if (clock_mono_ns() > w->deadline_ns)
 		return err_set(
 			err, ERR_TIMEOUT,
 			"the profiles of the request could not be stored in time (--query.timeout of the receiver)");
-	rc = unpacker_run(t->unpacker, sample->value, t->unpacked, err);
-	if (rc)
-		return rc;
-	unpacked_sample(t->unpacked, sample->value, &s);
-	receiver_pack(t, &s);
-	return a->append(a, &s, &w->lsn, err);
+	rc = profile_store_put(w->store, sample->value, &order, &receipt, err);
+	w->lsn = receipt.lsn;
+	return rc;
 }
 
 /*
  * Append the samples of the series `s`. Returns an error only if the error is
- * temporary (see is_temporary()); samples with other errors are refused, and
+ * temporary (profile_store_may_retry()); samples with other errors are refused, and
  * the next ones are appended.
  */
 static int append_series(struct writing *w, struct write_series *s,
@@ -279,7 +237,7 @@ static int append_series(struct writing *w, struct write_series *s,
 			w->first = w->lsn;
 		if (rc == ERR_EXISTS)
 			metric_add(w->r->metrics.conflicts, 1);
-		if (is_temporary(rc))
+		if (profile_store_may_retry(rc))
 			break;
 		if (rc)
 			receiver_refuse(w, labels, sample.ms, 1, err);
@@ -357,6 +315,7 @@ int receiver_write(struct receiver *r, const struct write_input *in,
 {
 	struct writing w = { .r = r,
 			     .t = tools_take(r),
+			     .store = profile_store_take(r->store),
 			     .out = out,
 			     .deadline_ns = in->deadline_ns };
 	struct write_request_size size = { 0 };
@@ -376,6 +335,7 @@ int receiver_write(struct receiver *r, const struct write_input *in,
 		rc = some_refused(&w, &size, err);
 	if (rc)
 		metric_add(r->metrics.failed, 1);
+	profile_store_give(r->store, w.store);
 	tools_give(r, w.t);
 	buf_fini(&w.why);
 	return rc;

@@ -75,27 +75,23 @@ static void set_health(struct fetch *j, int rc, int64_t took,
 	fetch_log(j, was == TARGET_DOWN, rc ? err : NULL);
 }
 
-/* Unpack the body, check that it is a profile, and append it. */
-static int fetch_store(struct fetch *j, unsigned worker, struct err *err)
+/* Store the profile of the body. */
+static int fetch_store(struct fetch *j, struct err *err)
 {
 	struct scraper *s = j->scraper;
-	struct bytes body = buf_bytes(&j->body);
-	struct unpacked *u = mem_alloc(sizeof(*u));
-	struct sample sample = { .labels = j->target->spec.labels,
-				 .ms = j->sample_ms };
-	uint64_t lsn;
-	int rc = unpacker_run(s->unpackers[worker], body, u, err);
+	struct store_tools *t = profile_store_take(s->store);
+	const struct store_order order = { .labels = j->target->spec.labels,
+					   .ms = j->sample_ms };
+	struct store_receipt receipt = { 0 };
+	int rc = profile_store_put(t, buf_bytes(&j->body), &order, &receipt,
+				   err);
 
-	if (!rc) {
-		unpacked_sample(u, body, &sample);
-		rc = s->o.appender->append(s->o.appender, &sample, &lsn, err);
-		if (rc)
-			err_wrap(err, rc, "cannot store the profile");
-		else if (!sample.sample_count)
-			metric_add(s->metrics.empty, 1);
-	}
-	unpacker_done(s->unpackers[worker]);
-	mem_free(u);
+	profile_store_give(s->store, t);
+	if (!rc && !receipt.samples)
+		metric_add(s->metrics.empty, 1);
+	/* The other errors name the profile or its time themselves. */
+	if (rc && rc != ERR_INVALID && rc != ERR_TOOBIG)
+		err_wrap(err, rc, "cannot store the profile");
 	return rc;
 }
 
@@ -114,7 +110,7 @@ static int read_index(struct fetch *j, struct err *err)
  * The part of a scrape that runs in a worker: store the profile, record the
  * outcome, release everything.
  */
-static void fetch_finish(void *arg, unsigned worker)
+static void fetch_finish(void *arg, unsigned worker UNUSED)
 {
 	struct fetch *j = arg;
 	struct scraper *s = j->scraper;
@@ -125,7 +121,7 @@ static void fetch_finish(void *arg, unsigned worker)
 
 	if (!rc)
 		rc = t->spec.is_index ? read_index(j, &err) :
-					fetch_store(j, worker, &err);
+					fetch_store(j, &err);
 
 	took = clock_mono_ns() - j->started_ns;
 	metric_add(rc ? s->metrics.failed : s->metrics.ok, 1);
@@ -168,11 +164,10 @@ static void fetch_on_answer(void *ctx, struct http_response *r)
 	}
 	/*
 	 * When the queue is full, the loop processes the body itself rather
-	 * than losing the profile. SCRAPE_WORKERS is the index of the loop's
-	 * own unpacker.
+	 * than losing the profile.
 	 */
 	if (pool_submit(j->scraper->workers, NULL, fetch_finish, j, NULL))
-		fetch_finish(j, SCRAPE_WORKERS);
+		fetch_finish(j, 0);
 }
 
 /*

@@ -126,11 +126,10 @@ int scrape_start(const struct scrape_options *o, struct scraper **out,
 	http_client_set_limiter(s->client, o->limiter, "--ingest.memory");
 	http_client_refuse(s->client, o->refused);
 	scrape_register_stats(s);
-	for (unsigned i = 0; i <= SCRAPE_WORKERS; i++)
-		s->unpackers[i] = unpacker_new(o->max_profile);
-	for (unsigned i = 0; i <= SCRAPE_WORKERS; i++)
-		unpacker_share(s->unpackers[i],
-			       ingest_limiter_large_profile_mu(o->limiter));
+	s->store = profile_store_new(&(struct profile_store_options){
+		.appender = o->appender,
+		.limiter = o->limiter,
+		.max_profile = o->max_profile });
 	s->workers = pool_start("scrape-worker", SCRAPE_WORKERS, QUEUE_MAX);
 	s->running = true;
 	s->loop = thread_start("scrape", schedule_run, s);
@@ -162,8 +161,7 @@ void scrape_free(struct scraper *s)
 	scrape_stop(s);
 	http_client_free(s->client);
 	pool_free(s->workers);
-	for (unsigned i = 0; i <= SCRAPE_WORKERS; i++)
-		unpacker_free(s->unpackers[i]);
+	profile_store_free(s->store);
 	schedule_free(s);
 	type_update_free(s);
 	target_pools_free(s);

@@ -20,7 +20,7 @@
 #include "base/pool.h"
 #include "base/vec.h"
 #include "client/transfer/http.h"
-#include "pprof/proto/unpack.h"
+#include "ingest/profile_store.h"
 #include "scrape/run/scrape.h"
 #include "scrape/run/scrape_request.h"
 #include "scrape/target/target_set.h"
@@ -58,8 +58,7 @@ struct scraper {
 	struct scrape_options o;
 	struct scrape_metrics metrics;
 	struct pool *workers;
-	/* For unpacking bodies: one for each worker, the last for the loop. */
-	struct unpacker *unpackers[SCRAPE_WORKERS + 1];
+	struct profile_store *store;
 	struct http_client *client;
 	pthread_t loop;
 	bool running;
