@@ -26,6 +26,13 @@
 #define LABEL_TENANT "__tenant__"
 
 /*
+ * A label that says by the value "false" that the values of the series count
+ * what happened since the profile before, also if the profiles have no
+ * duration. Its name is Pyroscope's, and means: compute no difference.
+ */
+#define LABEL_DELTA "__delta__"
+
+/*
  * Prefix of labels of targets, before they are stored, that are parameters of
  * the URL. A parameter may be a token, so their values are not shown.
  */

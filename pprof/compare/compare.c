@@ -32,10 +32,10 @@ enum {
 
 struct compare_type compare_type_of(const struct value_type *type,
 				    const struct value_type *period,
-				    bool has_duration)
+				    bool per_interval)
 {
 	return (struct compare_type){
-		.kind = value_kind(type->type, has_duration),
+		.kind = value_kind(type->type, per_interval),
 		.is_samples = str_is(type->type, "samples") &&
 			      str_is(type->unit, "count"),
 		.is_period = str_eq(type->type, period->type) &&

@@ -123,10 +123,13 @@ struct compare_result {
 	bool few_buckets; /* too few for a judgement: nothing is sure */
 };
 
-/* Return what the values of a sample type are; `has_duration`: of its profile. */
+/*
+ * Return what the values of a sample type are; `per_interval`: as for
+ * value_kind().
+ */
 struct compare_type compare_type_of(const struct value_type *type,
 				    const struct value_type *period,
-				    bool has_duration);
+				    bool per_interval);
 
 /* Return what is compared unless somebody asks for something else. */
 enum compare_by compare_by_kind(enum value_kind kind);

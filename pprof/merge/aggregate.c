@@ -30,24 +30,23 @@ int aggregate_parse(struct str s, enum aggregate *out, struct err *err)
  * a profile of a state may have a duration, too, but must not be summed
  * (docs/decisions.md, 34).
  */
-enum value_kind value_kind(struct str type, bool has_duration)
+enum value_kind value_kind(struct str type, bool per_interval)
 {
 	static const char *const states[] = {
-		"goroutine", "goroutines", "threadcreate", "thread",
-		"threads",   "space",      "objects",
+		"goroutine", "goroutines", "goroutineleak", "threadcreate",
+		"thread",    "threads",    "space",         "objects",
+		"live",      "heap-space",
 	};
 
-	if (str_starts(type, str_of("inuse_")))
+	if (str_starts(type, str_of("inuse_")) ||
+	    str_starts(type, str_of("heap-live-")))
 		return KIND_STATE;
 	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
 		if (str_is(type, states[i]))
 			return KIND_STATE;
 	}
-	/*
-	 * In a profile with a duration, all other types count what happened
-	 * during that time.
-	 */
-	if (has_duration)
+	/* All other types count what happened during the interval. */
+	if (per_interval)
 		return KIND_FLOW;
 	if (str_starts(type, str_of("alloc_")) || str_is(type, "contentions") ||
 	    str_is(type, "delay"))

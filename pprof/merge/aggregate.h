@@ -39,11 +39,11 @@ NODISCARD int aggregate_parse(struct str s, enum aggregate *out,
 /*
  * Return the kind of a sample type. Profiles do not record the kind. It is
  * derived from the type's name, because Go's runtime, pprof and gperftools
- * always use the same names (docs/decisions.md, 34). `has_duration`: the
- * profile has a duration. Its counts then cover only that time, so they are
- * flows and not counters.
+ * always use the same names (docs/decisions.md, 34). `per_interval`: the profile
+ * has a duration, or is known to count since the profile before. Its counts
+ * then cover only that time, so they are flows and not counters.
  */
-enum value_kind value_kind(struct str type, bool has_duration);
+enum value_kind value_kind(struct str type, bool per_interval);
 
 /* Return "flow", "counter" or "state", a static string. */
 const char *value_kind_name(enum value_kind k);

@@ -140,8 +140,8 @@ static int change_restarted(const struct totals_view *t, size_t i,
 		return 0;
 	rc = typeset_decode(t->typesets[row->typeset], types, err);
 	for (size_t k = 0; k < types->count && !rc; k++)
-		kinds[k] =
-			value_kind(types->types[k].type, row->duration_ns > 0);
+		kinds[k] = value_kind(types->types[k].type,
+				      querier_counts_interval(t, row));
 	if (!rc)
 		*out = aggregate_restarted(kinds, t->totals + row->first,
 					   t->totals + row[1].first,

@@ -262,9 +262,10 @@ static int find_lines(struct timeline *t, struct timeline_group *g,
 	for (size_t k = 0; k < t->types->count && !rc; k++) {
 		const struct value_type *type = &t->types->types[k];
 
-		rc = find_line(t, g, type,
-			       value_kind(type->type, row->duration_ns > 0),
-			       vec_add(&t->places), err);
+		rc = find_line(
+			t, g, type,
+			value_kind(type->type, querier_counts_interval(v, row)),
+			vec_add(&t->places), err);
 	}
 	return rc;
 }

@@ -51,7 +51,7 @@ static int note_kind(struct query_compare *c, const struct totals_view *t,
 	if (rc)
 		return rc;
 	values = compare_type_of(&types->types[at], &types->period,
-				 row->duration_ns > 0);
+				 querier_counts_interval(t, row));
 	if (c->has_kind && values.kind != c->values.kind)
 		return err_set(
 			err, ERR_INVALID,

@@ -57,6 +57,8 @@ struct query_merge {
 	size_t series;   /* number of series with profiles in the range */
 	size_t profiles; /* number of profiles merged */
 	size_t damaged;  /* number of profiles that could not be read */
+	/* some series says that its values count an interval (LABEL_DELTA) */
+	bool increments;
 	/* Error of the first profile that could not be read. */
 	struct err damage;
 	/*

@@ -39,14 +39,6 @@ struct row_run {
 };
 
 /*
- * Whether a profile has a duration. This decides whether its values are flows.
- */
-static bool has_duration(const struct totals_row *row)
-{
-	return row->duration_ns > 0;
-}
-
-/*
  * Find the end of the run that starts at s->first, and decide how each of its
  * sample types is aggregated. If the query needs only one type, the others are
  * left out.
@@ -55,6 +47,7 @@ static int plan_stretch(struct row_run *s, struct err *err)
 {
 	struct query_merge *g = s->g;
 	const struct totals_row *first = &s->t->rows[s->first];
+	const bool per_interval = querier_counts_interval(s->t, first);
 	size_t only = SIZE_MAX;
 	int rc = typeset_decode(s->t->typesets[first->typeset], g->types, err);
 
@@ -63,13 +56,14 @@ static int plan_stretch(struct row_run *s, struct err *err)
 	s->end = s->first + 1;
 	while (s->end < s->t->count &&
 	       s->t->rows[s->end].typeset == first->typeset &&
-	       has_duration(&s->t->rows[s->end]) == has_duration(first))
+	       querier_counts_interval(s->t, &s->t->rows[s->end]) ==
+		       per_interval)
 		s->end++;
+	g->increments |= s->t->increments;
 	s->has_ends = false;
 	s->has_all = !g->types->count;
 	for (size_t i = 0; i < g->types->count && !rc; i++) {
-		s->kinds[i] = value_kind(g->types->types[i].type,
-					 has_duration(first));
+		s->kinds[i] = value_kind(g->types->types[i].type, per_interval);
 		s->how[i] = aggregate_of(g->o->aggregate, s->kinds[i]);
 		if ((only != SIZE_MAX && i != only) ||
 		    (s->how[i] == AGGREGATE_DELTA && s->end - s->first == 1))

@@ -72,14 +72,14 @@ static int total_column_find(struct total_column *c,
 	if (!c->types)
 		c->types = mem_new(struct typeset);
 	c->typeset = row->typeset;
-	c->has_duration = row->duration_ns > 0;
+	c->per_interval = querier_counts_interval(v, row);
 	rc = typeset_decode(v->typesets[row->typeset], c->types, err);
 	if (!rc)
 		rc = typeset_index(c->types, f->sample_index, &c->index, err);
 	if (rc)
 		return rc;
 	type = &c->types->types[c->index];
-	if (value_kind(type->type, c->has_duration) != KIND_COUNTER)
+	if (value_kind(type->type, c->per_interval) != KIND_COUNTER)
 		return 0;
 	return err_set(
 		err, ERR_INVALID,
@@ -99,7 +99,7 @@ int total_filter_select(const struct total_filter *f, struct total_column *c,
 	if (!f->set)
 		return 0;
 	if (!c->types || c->typeset != row->typeset ||
-	    c->has_duration != (row->duration_ns > 0))
+	    c->per_interval != querier_counts_interval(v, row))
 		rc = total_column_find(c, f, v, row, err);
 	if (rc)
 		return rc;

@@ -42,9 +42,9 @@ struct total_column {
 	 * yet.
 	 */
 	struct typeset *types;
-	uint32_t typeset; /* index of these types in the view */
-	size_t index;     /* index of the filter's type in `types` */
-	bool has_duration;
+	uint32_t typeset;  /* index of these types in the view */
+	size_t index;      /* index of the filter's type in `types` */
+	bool per_interval; /* querier_counts_interval() of the profile */
 };
 
 /* Free the column. It can be used again, for the next series. */

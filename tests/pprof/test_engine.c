@@ -249,7 +249,7 @@ Test(aggregate, sample_types_are_classified_as_flow_counter_or_state)
 {
 	static const struct {
 		const char *type;
-		bool has_duration;
+		bool per_interval;
 		enum value_kind kind;
 	} table[] = {
 		{ "cpu", true, KIND_FLOW },
@@ -264,12 +264,15 @@ Test(aggregate, sample_types_are_classified_as_flow_counter_or_state)
 		{ "delay", false, KIND_COUNTER },
 		{ "delay", true, KIND_FLOW },
 		{ "wall", false, KIND_FLOW },
+		{ "live", true, KIND_STATE },
+		{ "heap-live-objects", true, KIND_STATE },
+		{ "goroutineleak", false, KIND_STATE },
 		{ "", false, KIND_FLOW },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
 		cr_expect(value_kind(str_of(table[i].type),
-				     table[i].has_duration) == table[i].kind,
+				     table[i].per_interval) == table[i].kind,
 			  "%s", table[i].type);
 }
 

@@ -230,7 +230,19 @@ struct totals_view {
 	const int64_t *totals;
 	const struct bytes *typesets; /* encoded type sets, see model/types.h */
 	size_t typeset_count;
+	/* the label LABEL_DELTA says that values count an interval */
+	bool increments;
 };
+
+/*
+ * Whether the values of a profile count what happened during an interval: the
+ * profile has a duration, or the labels say so.
+ */
+static inline bool querier_counts_interval(const struct totals_view *v,
+					   const struct totals_row *row)
+{
+	return row->duration_ns > 0 || v->increments;
+}
 
 /*
  * Set *out to the totals of the profiles of series i in [from, to], borrowed

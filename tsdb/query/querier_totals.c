@@ -267,6 +267,9 @@ int querier_totals(struct querier *q, size_t i, int64_t from, int64_t to,
 		.totals = t->values.v,
 		.typesets = t->typesets.v,
 		.typeset_count = t->typesets.count,
+		.increments = str_is(
+			labels_get(querier_labels(q, i), str_of(LABEL_DELTA)),
+			"false"),
 	};
 	return 0;
 }

@@ -340,7 +340,7 @@ static int subtract_base(struct writing *w, struct query_merge *base,
 		if (rc)
 			return rc;
 		kind = value_kind(pprof_str(*p, (*p)->types.v[type].type),
-				  (*p)->duration_ns > 0);
+				  (*p)->duration_ns > 0 || w->g->increments);
 		how = choose_normalize(q->normalize, kind);
 		o.normalize = how == NORMALIZE_TOTAL;
 		if (how == NORMALIZE_RATE)
