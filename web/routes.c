@@ -149,6 +149,9 @@ const struct route web_routes[] = {
 	{ "/api/v1/session/begin", api_session_begin, ROUTE_WRITE, SCOPE_READ },
 	{ "/api/v1/session/end", api_session_end, ROUTE_WRITE, SCOPE_READ },
 	{ "/api/v1/write", api_write, ROUTE_BODY, SCOPE_WRITE },
+	{ "/ingest", api_ingest, ROUTE_BODY, SCOPE_WRITE },
+	{ "/pyroscope/ingest", api_ingest, ROUTE_BODY, SCOPE_WRITE },
+	{ "/push.v1.PusherService/Push", api_push, ROUTE_BODY, SCOPE_WRITE },
 	{ "/api/v1/targets", api_targets, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/status/config", api_status_config, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/status/flags", api_status_flags, ROUTE_READ, SCOPE_READ },
@@ -159,6 +162,17 @@ const struct route web_routes[] = {
 	  SCOPE_READ },
 	{ 0 },
 };
+
+void web_answer_failure(const struct route *route, struct answer *a,
+			const struct err *err)
+{
+	if (route && route->handle == api_ingest)
+		answer_plain_error(a, err);
+	else if (route && route->handle == api_push)
+		answer_connect_error(a, err);
+	else
+		answer_error(a, err);
+}
 
 const struct route *web_routes_of(bool database)
 {

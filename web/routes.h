@@ -17,6 +17,13 @@
 extern const struct route web_routes[];
 
 /*
+ * Turn an answer into an error, in the form that the clients of the route
+ * expect; the route may be NULL.
+ */
+void web_answer_failure(const struct route *route, struct answer *a,
+			const struct err *err);
+
+/*
  * Return the routes of a server with a database or, if `database` is false,
  * only the routes that need no database. The result is an array like
  * web_routes.

@@ -74,7 +74,7 @@ int web_start(const struct web_options *o, struct web **out, struct err *err)
 				     .version = o->version,
 				     .log = o->log,
 				     .metrics = o->metrics,
-				     .fail = answer_error,
+				     .fail = web_answer_failure,
 				     .missing = page_missing };
 	int rc;
 

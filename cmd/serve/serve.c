@@ -21,6 +21,7 @@
 #include "cmd/serve/discovery_endpoint.h"
 #include "cmd/serve/ebpf_service.h"
 #include "cmd/serve/notify.h"
+#include "cmd/serve/push_endpoint.h"
 #include "cmd/serve/self_profile.h"
 #include "cmd/serve/serve_flags.h"
 #include "cmd/serve/serve_rights.h"
@@ -51,6 +52,7 @@ struct serve {
 	struct storage storage;
 	struct scraper *scraper;
 	struct receiver *receiver;
+	struct push_receiver *push;
 	struct sender *sender;
 	char *cursors; /* directory of the cursors of remote write */
 	struct discovery *discovery;
@@ -211,8 +213,8 @@ static const char *serve_is_given(const char *flag)
 	return flag && *flag ? flag : NULL;
 }
 
-/* Create the receiver of remote write. */
-static void make_receiver(struct serve *s)
+/* Create the receivers of remote write and of pushed profiles. */
+static void make_receivers(struct serve *s)
 {
 	const struct receiver_options o = { .appender = s->storage.appender,
 					    .limiter = s->limiter,
@@ -221,6 +223,11 @@ static void make_receiver(struct serve *s)
 					    .metrics = s->metrics };
 
 	s->receiver = receiver_new(&o);
+	s->push = push_receiver_new(&(struct push_receiver_options){
+		.appender = s->storage.appender,
+		.limiter = s->limiter,
+		.max_profile = (size_t)s->f.max_profile,
+		.metrics = s->metrics });
 }
 
 static int start_web(struct serve *s, struct err *err)
@@ -236,6 +243,7 @@ static int start_web(struct serve *s, struct err *err)
 			       .quit = on_quit },
 		.writer = write_endpoint(s->receiver, s->f.write_receiver,
 					 s->limiter),
+		.pusher = push_endpoint(s->push, s->f.push_receiver),
 		.sender = sender_endpoint(s->sender),
 		.discoveries = discovery_endpoint(s->discovery),
 		.collector = ebpf_service_endpoint(s->ebpf),
@@ -281,7 +289,8 @@ static void serve_announce(struct serve *s)
 			       *host ? host : "localhost", web_port(s->web));
 
 	if (!reloader_job_count(s->reloader) &&
-	    !reloader_has_ebpf(s->reloader) && !s->f.write_receiver)
+	    !reloader_has_ebpf(s->reloader) && !s->f.write_receiver &&
+	    !s->f.push_receiver)
 		log_event(
 			&s->log, LOG_WARN,
 			"no scrape jobs are configured; add scrape_configs to the configuration file and send SIGHUP",
@@ -314,7 +323,7 @@ static int serve_start(struct serve *s, int64_t sync_ms, struct err *err)
 	if (!rc) {
 		s->cursors = mem_printf("%s/" DATABASE_REMOTE, s->f.path);
 		make_sender(s);
-		make_receiver(s);
+		make_receivers(s);
 		make_ebpf(s);
 		s->profiler = self_profiler_new(s->f.symbols_path);
 		if (s->f.symbolize && !s->agent)
@@ -359,6 +368,7 @@ static void serve_stop(struct serve *s)
 	discovery_free(s->discovery);
 	scrape_free(s->scraper);
 	receiver_free(s->receiver);
+	push_receiver_free(s->push);
 	ebpf_service_free(s->ebpf);
 	self_profiler_free(s->profiler);
 	symbolizer_free(s->symbolizer);

@@ -64,6 +64,7 @@ struct serve_flags {
 	bool lifecycle;
 	bool admin_api;
 	bool write_receiver;
+	bool push_receiver;
 	bool access_log;
 };
 

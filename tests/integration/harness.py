@@ -177,7 +177,8 @@ class Everprof(Process):
 
 
 def selector(labels):
-    return '{' + ','.join(f'{k}={json.dumps(v)}' for k, v in labels.items()) + '}'
+    names = {k: k if re.fullmatch('[a-zA-Z_][a-zA-Z0-9_]*', k) else json.dumps(k) for k in labels}
+    return '{' + ','.join(f'{names[k]}={json.dumps(v)}' for k, v in labels.items()) + '}'
 
 
 class Server:

@@ -32,9 +32,9 @@ class Node(Everprof):
 class Agent(Process):
     """everprof agent, which can be killed and started again."""
 
-    def __init__(self, d, config, address='127.0.0.1'):
+    def __init__(self, d, config, address='127.0.0.1', flags=()):
         os.makedirs(d, exist_ok=True)
-        self.d, self.port = d, free_port()
+        self.d, self.port, self.flags = d, free_port(), flags
         self.url = f'http://{address}:{self.port}'
         with open(f'{d}/everprof.yaml', 'w') as f:
             f.write(config)
@@ -50,6 +50,7 @@ class Agent(Process):
                 f'--config.file={self.d}/everprof.yaml',
                 f'--storage.agent.path={self.d}/data',
                 f'--web.listen-address=127.0.0.1:{self.port}',
+                *self.flags,
             ],
             f'{self.d}/log',
         )

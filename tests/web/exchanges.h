@@ -21,6 +21,7 @@
 #include "web/http/framing.h"
 #include "web/http/reply.h"
 #include "web/pages/page.h"
+#include "web/routes.h"
 
 #define BENCH_PATIENCE_NS 20000000000LL /* for a busy machine */
 #define BENCH_MEMORY      (64 * MIB)
@@ -181,7 +182,7 @@ static inline struct bench *bench_start(const char *config)
 					.query_timeout_ms = 60000,
 					.slow_ms = 60000,
 					.version = "1.2.3",
-					.fail = answer_error,
+					.fail = web_answer_failure,
 					.missing = page_missing };
 	cr_assert(!auth_new(path, NULL, &s->o.auth, &err), "%s", err.msg);
 	atomic_init(&s->stop_ns, INT64_MAX);

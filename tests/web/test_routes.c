@@ -122,6 +122,9 @@ static const struct route expected[] = {
 	{ "/api/v1/session/begin", NULL, ROUTE_WRITE, READ },
 	{ "/api/v1/session/end", NULL, ROUTE_WRITE, READ },
 	{ "/api/v1/write", NULL, ROUTE_BODY, SCOPE_WRITE },
+	{ "/ingest", NULL, ROUTE_BODY, SCOPE_WRITE },
+	{ "/pyroscope/ingest", NULL, ROUTE_BODY, SCOPE_WRITE },
+	{ "/push.v1.PusherService/Push", NULL, ROUTE_BODY, SCOPE_WRITE },
 	{ "/api/v1/targets", NULL, ROUTE_READ, READ },
 	/* This route takes a profile of a target and shows it. */
 	{ "/api/v1/targets/profile", NULL, ROUTE_WRITE, READ | SCOPE_WRITE },
@@ -222,6 +225,9 @@ Test(routes, an_agent_has_those_that_need_no_database)
 		"/api/v1/status/buildinfo",
 		"/api/v1/status/routes",
 		"/api/v1/status/remote_write",
+		"/ingest",
+		"/pyroscope/ingest",
+		"/push.v1.PusherService/Push",
 	};
 	struct web *w = start_agent_web(&(struct web_options){ 0 });
 	size_t n = 0;

@@ -13,6 +13,7 @@
 #include "web/guard/running.h"
 #include "web/http/server.h"
 #include "web/pages/page.h"
+#include "web/routes.h"
 
 TestSuite(server, .timeout = 60);
 
@@ -133,7 +134,7 @@ static struct host *host_new(void)
 					.metrics = h->metrics,
 					.auth = h->auth,
 					.version = "1.2.3",
-					.fail = answer_error,
+					.fail = web_answer_failure,
 					.missing = page_missing };
 	return h;
 }

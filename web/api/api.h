@@ -72,6 +72,18 @@ void api_query_range(void *ctx, struct request *r, struct answer *a);
 void api_write(void *ctx, struct request *r, struct answer *a);
 
 /*
+ * POST /ingest: stores a pushed profile. Status 200 when it is durable; errors
+ * are plain text.
+ */
+void api_ingest(void *ctx, struct request *r, struct answer *a);
+
+/*
+ * POST /push.v1.PusherService/Push: stores pushed profiles. Status 200 when all
+ * are durable; errors have the form of the Connect protocol.
+ */
+void api_push(void *ctx, struct request *r, struct answer *a);
+
+/*
  * GET /api/v1/status/remote_write: how far sending to each receiver has got,
  * and what this server has received.
  */

@@ -92,6 +92,65 @@ void answer_error(struct answer *a, const struct err *err)
 		answer_header(a, "Retry-After", "5");
 }
 
+void answer_plain_error(struct answer *a, const struct err *err)
+{
+	answer_error(a, err);
+	if (err->code == ERR_CORRUPT || err->code == ERR_EXISTS)
+		a->status = 422;
+	buf_reset(&a->body);
+	buf_str(&a->body, err->msg);
+	a->content_type = "text/plain; charset=utf-8";
+}
+
+void answer_connect_error(struct answer *a, const struct err *err)
+{
+	static const struct {
+		int code;
+		unsigned status;
+		const char *name;
+	} codes[] = {
+		{ ERR_INVALID, 400, "invalid_argument" },
+		{ ERR_CORRUPT, 400, "invalid_argument" },
+		{ ERR_EXISTS, 400, "invalid_argument" },
+		/* Not resource_exhausted, after which clients try again. */
+		{ ERR_TOOBIG, 400, "invalid_argument" },
+		{ ERR_UNAUTHORIZED, 401, "unauthenticated" },
+		{ ERR_DENIED, 403, "permission_denied" },
+		{ ERR_NOTFOUND, 404, "not_found" },
+		{ ERR_MEDIA, 415, "invalid_argument" },
+		{ ERR_LIMIT, 429, "resource_exhausted" },
+		{ ERR_UNSUPPORTED, 501, "unimplemented" },
+		{ ERR_NOSPACE, 503, "unavailable" },
+		{ ERR_BUSY, 503, "unavailable" },
+		{ ERR_AGAIN, 503, "unavailable" },
+		{ ERR_CLOSED, 503, "unavailable" },
+		{ ERR_IO, 503, "unavailable" },
+		{ ERR_TIMEOUT, 504, "deadline_exceeded" },
+	};
+	struct json j = json_init(&a->body);
+	const char *name = "internal";
+
+	answer_error(a, err);
+	a->status = 500;
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
+		if (codes[i].code == err->code) {
+			a->status = codes[i].status;
+			name = codes[i].name;
+		}
+	}
+	buf_reset(&a->body);
+	/* The protocol allows no parameter behind the type. */
+	a->content_type = "application/json";
+	json_begin(&j, '{');
+	json_key(&j, "code");
+	json_text(&j, name);
+	json_key(&j, "message");
+	json_text(&j, err->msg);
+	json_end(&j, '}');
+	if (a->status == 415)
+		answer_header(a, "Accept-Post", "application/proto");
+}
+
 /*
  * go tool pprof prints the body of an error only if the answer has the header
  * X-Go-Pprof; otherwise it prints only the status.

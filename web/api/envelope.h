@@ -38,6 +38,19 @@ const char *answer_status(struct answer *a, const struct err *err);
 void answer_error(struct answer *a, const struct err *err);
 
 /*
+ * The same with the message alone, as plain text. A profile that was refused
+ * (ERR_CORRUPT, ERR_EXISTS) has the status 422.
+ */
+void answer_plain_error(struct answer *a, const struct err *err);
+
+/*
+ * The same in the form of the Connect protocol, {"code":…,"message":…}, with
+ * the statuses that its specification gives to the codes
+ * (https://connectrpc.com/docs/protocol/#error-codes).
+ */
+void answer_connect_error(struct answer *a, const struct err *err);
+
+/*
  * Turn the answer into an error in plain text. go tool pprof shows this text to
  * its user.
  */

@@ -148,6 +148,39 @@ struct web_writer {
 	size_t max_body;
 };
 
+/* How a client pushes profiles. */
+enum web_push_protocol {
+	WEB_PUSH_INGEST, /* POST /ingest */
+	WEB_PUSH_V1      /* POST /push.v1.PusherService/Push */
+};
+
+/* A request that pushes profiles; everything is borrowed for the call. */
+struct web_push {
+	enum web_push_protocol protocol;
+	const char *content_type;     /* the header; "" when it is missing */
+	const char *content_encoding; /* the header; "" when it is missing */
+	struct str address;           /* IP address of the client */
+	/* Parameters of /ingest; empty when they are missing. */
+	struct str name;
+	struct str from;
+	struct str format;
+	struct str spy;
+	struct bytes body;
+	struct ingest_share *share; /* accounts for the memory of the body */
+	int64_t deadline_ns; /* when the answer is due, on clock_mono_ns() */
+};
+
+/* What stores pushed profiles. */
+struct web_pusher {
+	void *ctx;
+	bool enabled; /* whether clients may push */
+	/*
+	 * Stores the profiles of a request. ERR_CORRUPT: some were refused for
+	 * good. Any thread may call it, several at a time.
+	 */
+	int (*take)(void *ctx, const struct web_push *in, struct err *err);
+};
+
 /* Profiles of this process. */
 struct web_profiler {
 	void *ctx;
@@ -174,6 +207,7 @@ struct web_options {
 	struct scraper *scraper;
 	struct web_lifecycle lifecycle;
 	struct web_writer writer;
+	struct web_pusher pusher;
 	struct web_sender sender;
 	struct web_discoveries discoveries;
 	struct web_collector collector;

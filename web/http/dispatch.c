@@ -111,7 +111,7 @@ enum MHD_Result dispatch_request(struct exchange *x)
 	if (pool_submit(upload_is(x) ? s->body_pool : s->pool,
 			upload_is(x) ? x->client->store : x->client->work,
 			dispatch_run, x, &err)) {
-		s->o.fail(&x->answer, &err);
+		exchange_fail(x, &err);
 		x->answered = true;
 		dispatch_end_query(x);
 		MHD_resume_connection(x->connection);

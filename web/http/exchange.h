@@ -146,7 +146,12 @@ void exchange_parse_form(struct exchange *x);
 /* A header of the request; "" when it is missing. */
 const char *exchange_header(struct exchange *x, const char *name);
 
-/* Set the answer to an error: `code` is an ERR_*, `why` is its message. */
+/*
+ * Set the answer to an error, in the form that the clients of the route expect.
+ */
+void exchange_fail(struct exchange *x, const struct err *err);
+
+/* The same: `code` is an ERR_*, `why` is its message. */
 void exchange_refuse(struct exchange *x, int code, const char *why);
 
 /* The connection's entry in server.connections, or NULL. */

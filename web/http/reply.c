@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/http/reply.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -57,23 +56,6 @@ void reply_finish(struct exchange *x)
 	query_settle(&x->answer.work);
 }
 
-/* Format a client's address; empty when unknown. */
-static void format_client(struct exchange *x, char out[INET6_ADDRSTRLEN])
-{
-	const struct sockaddr *address = exchange_address(x->connection);
-	struct sockaddr_in6 v6;
-	struct sockaddr_in v4;
-
-	*out = 0;
-	if (address && address->sa_family == AF_INET) {
-		memcpy(&v4, address, sizeof(v4));
-		inet_ntop(AF_INET, &v4.sin_addr, out, INET6_ADDRSTRLEN);
-	} else if (address && address->sa_family == AF_INET6) {
-		memcpy(&v6, address, sizeof(v6));
-		inet_ntop(AF_INET6, &v6.sin6_addr, out, INET6_ADDRSTRLEN);
-	}
-}
-
 /* Format the parameters for the log, at most LOGGED_MAX bytes. */
 static void format_params(const struct request *r, struct buf *out)
 {
@@ -90,16 +72,14 @@ static void log_request(struct exchange *x, int64_t took_ns)
 {
 	const struct server *s = x->server;
 	bool slow = took_ns - x->answer.waited_ns > s->o.slow_ms * 1000000;
-	char client[INET6_ADDRSTRLEN];
 	struct buf params = { 0 };
 
 	if (!slow && !s->o.access_log)
 		return;
-	format_client(x, client);
 	format_params(&x->request, &params);
 	log_event(s->o.log, slow ? LOG_WARN : LOG_INFO,
 		  slow ? "slow request" : "request",
-		  LOG_FIELDS(log_text("client", client),
+		  LOG_FIELDS(log_text("client", x->request.peer),
 			     log_text("user", x->who.name),
 			     log_text("method", x->request.method.ptr),
 			     log_text("path", x->request.path.ptr),

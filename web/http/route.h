@@ -47,6 +47,8 @@ struct request {
 	const char *if_none_match; /* header If-None-Match; "" when absent */
 	const char *range;         /* header Range; "" when absent */
 	const char *origin;        /* header Origin; "" when absent */
+	/* the client's IP address as text; "" when unknown */
+	const char *peer;
 	/* who sends the request; see struct identity */
 	const struct identity *who;
 	/* name of the cookie with the session, and its value; "" when absent */

@@ -154,7 +154,7 @@ static enum MHD_Result server_receive(struct exchange *x)
 	MHD_suspend_connection(x->connection);
 	if (pool_submit(x->server->pool, x->client->work, run_verification, x,
 			&err)) {
-		x->server->o.fail(&x->answer, &err);
+		exchange_fail(x, &err);
 		MHD_resume_connection(x->connection);
 	}
 	return MHD_YES;

@@ -63,8 +63,12 @@ struct server_options {
 	struct metrics *metrics;
 	struct auth *auth;
 	const char *version; /* everprof's version, sent with every answer */
-	/* Turns an answer into the error answer for `err`. */
-	void (*fail)(struct answer *a, const struct err *err);
+	/*
+	 * Turns an answer into the error answer for `err`, in the form that the
+	 * clients of the route expect; the route is NULL if the path has none.
+	 */
+	void (*fail)(const struct route *route, struct answer *a,
+		     const struct err *err);
 	/* Answers a request for an unknown path. */
 	void (*missing)(struct request *r, struct answer *a);
 };

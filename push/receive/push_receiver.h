@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Push receiver: takes the profiles that Pyroscope's SDKs, Alloy and other
+ * clients send, and stores them: POST /ingest, and the method Push of
+ * push.v1.PusherService. The receiver knows nothing of HTTP but the values of
+ * some parameters and headers.
+ *
+ * Ownership: push_receiver_free() frees a receiver. Options, and the arguments
+ * of push_receiver_take(), are borrowed.
+ * Threads: any; several requests at a time.
+ */
+#ifndef PUSH_RECEIVE_PUSH_RECEIVER_H
+#define PUSH_RECEIVE_PUSH_RECEIVER_H
+
+#include "base/clock.h"
+#include "base/ingest_limiter.h"
+#include "base/metrics.h"
+#include "model/appender.h"
+
+/* A receiver. */
+struct push_receiver;
+
+/* Options of push_receiver_new(); everything is borrowed. */
+struct push_receiver_options {
+	struct appender *appender;
+	/* limits the memory of requests together with that of scrapes */
+	struct ingest_limiter *limiter;
+	/* maximum size of a profile, in bytes after decompression */
+	size_t max_profile;
+	const struct clock *clock; /* NULL: the time of day */
+	struct metrics *metrics;
+};
+
+/* How a client sends. */
+enum push_protocol {
+	PUSH_INGEST, /* POST /ingest */
+	PUSH_V1,     /* push.v1.PusherService/Push */
+	PUSH_PROTOCOLS
+};
+
+/* A request. The texts of absent headers and parameters are empty. */
+struct push_input {
+	enum push_protocol protocol;
+	const char *content_type;
+	const char *content_encoding;
+	struct str address; /* IP address of the client */
+	/* Parameters of POST /ingest. */
+	struct str name;   /* application and labels */
+	struct str from;   /* when the profile begins */
+	struct str format; /* of the profile */
+	struct str spy;    /* kind of the client */
+	struct bytes body;
+	/*
+	 * accounts for the memory of `body`; the memory of the decompressed
+	 * message is added
+	 */
+	struct ingest_share *share;
+	int64_t deadline_ns; /* time of clock_mono_ns() at which to give up */
+};
+
+/* Create a receiver; never fails. */
+struct push_receiver *push_receiver_new(const struct push_receiver_options *o);
+
+/* Free a receiver that no thread uses any more. NULL is a no-op. */
+void push_receiver_free(struct push_receiver *r);
+
+/*
+ * Store the profiles of a request. Returns 0 when all of them are durable; a
+ * profile that is stored already counts as stored.
+ *
+ * The client must not send the request again after ERR_INVALID (the request is
+ * malformed), ERR_CORRUPT (profiles or their labels were refused, and all
+ * others are durable; the message names the first of them), ERR_TOOBIG and
+ * ERR_MEDIA (a type, format or compression that is not supported). After any
+ * other error it may send the whole request again.
+ */
+NODISCARD int push_receiver_take(struct push_receiver *r,
+				 const struct push_input *in, struct err *err);
+
+#endif

@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Clients that push profiles: requests that Pyroscope's SDKs have sent
+(testdata/push/README.md) are replayed, and what is stored is compared with what
+they contain."""
+import concurrent.futures
+import glob
+import gzip
+import os
+import re
+import time
+
+from harness import ROOT, Everprof, Suite, field, profile, varint, wait_until
+from remote_nodes import Agent
+from users import bearer
+
+suite = Suite()
+PUSH = ['--web.enable-push-receiver', '--storage.tsdb.retention.time=0']
+V1 = '/push.v1.PusherService/Push'
+
+
+def start(d, *flags):
+    return Everprof(d, flags=[*PUSH, *flags]).ready()
+
+
+def recorded(name):
+    """(path with parameters, headers, body) of a recorded request."""
+    with open(f'{ROOT}/testdata/push/{name}.http', 'rb') as f:
+        head, _, body = f.read().partition(b'\n\n')
+    lines = head.decode().splitlines()
+    headers = dict(line.split(': ', 1) for line in lines[1:] if ': ' in line)
+    kept = {k: v for k, v in headers.items() if k.lower() in ('content-type', 'content-encoding')}
+    return lines[0].split(' ')[1], kept, body
+
+
+def replay(e, name):
+    path, headers, body = recorded(name)
+    return e.get(path, data=body, headers=headers, method='POST')
+
+
+def plain(body):
+    return gzip.decompress(body) if body[:2] == b'\x1f\x8b' else body
+
+
+def texts(message, number):
+    """The byte strings of a field of a message in protobuf, which has no other kinds of fields."""
+
+    def read(at):
+        value, shift = 0, 0
+        while True:
+            value |= (message[at] & 0x7F) << shift
+            at, shift = at + 1, shift + 7
+            if message[at - 1] < 0x80:
+                return value, at
+
+    at, found = 0, []
+    while at < len(message):
+        key, at = read(at)
+        length, at = read(at)
+        assert key & 7 == 2, key
+        if key >> 3 == number:
+            found.append(message[at : at + length])
+        at += length
+    return found
+
+
+def inside(name):
+    """The decompressed profile of a recorded request."""
+    path, headers, body = recorded(name)
+    kind = next((v for k, v in headers.items() if k.lower() == 'content-type'), '')
+    if path.startswith(V1):
+        [sent] = texts(plain(body), 1)
+        [sample] = texts(sent, 2)
+        [body] = texts(sample, 1)
+    if 'multipart' in kind:
+        boundary = b'--' + re.search('boundary=(.*)', kind)[1].encode()
+        part = next(p for p in body.split(boundary) if b'name="profile"' in p)
+        body = part.partition(b'\r\n\r\n')[2][:-2]
+    return plain(body)
+
+
+def series(e):
+    return e.get('/api/v1/series', **{'match[]': '{__name__=~".+"}'}).data()
+
+
+SHOWN = {
+    'go-cpu': {'__name__': 'process_cpu'},
+    'go-memory': {'__name__': 'memory', '__delta__': 'false'},
+    'go-goroutine': {'__name__': 'goroutine'},
+    'go-mutex': {'__name__': 'mutex', '__delta__': 'false'},
+    'go-block': {'__name__': 'block', '__delta__': 'false'},
+    'node-wall': {'__name__': 'wall'},
+    'node-heap': {'__name__': 'memory'},
+    'python-cpu': {'__name__': 'process_cpu'},
+}
+
+
+@suite.test
+def what_the_sdks_sent_is_stored_byte_for_byte(d):
+    names = {os.path.basename(p)[: -len('.http')] for p in glob.glob(f'{ROOT}/testdata/push/*.http')}
+    assert names == set(SHOWN), names
+    for name, expected in SHOWN.items():
+        e = start(f'{d}/{name}')
+        for _ in range(2):  # a client that has lost the answer sends it again
+            answer = replay(e, name)
+            assert answer.status == 200 and answer.body == b'', (name, answer.status, answer.body)
+        [labels] = series(e)
+        language = name.split('-')[0]
+        assert expected.items() <= labels.items(), (name, labels)
+        assert ('__delta__' in labels) == ('__delta__' in expected), (name, labels)
+        assert labels['service_name'] == labels['job'] == f'shop.{language.replace("python", "py")}', labels
+        assert labels['region'] == 'eu' and labels['instance'] == '127.0.0.1', labels
+        assert labels.get('pyroscope_spy', '') == {'go': 'gospy', 'node': 'nodespy'}.get(language, ''), labels
+        [found] = e.range('{__name__=~".+"}')
+        [at] = found['timestamps']
+        assert plain(e.raw(labels, at).body) == inside(name), name
+        e.finish()
+
+
+@suite.test
+def replicas_without_labels_of_their_own_lose_nothing(d):
+    """Clients round times, so that replicas have the same."""
+    e = start(d)
+    bodies = [profile(f'replica {i}', i + 1) for i in range(200)]
+
+    def send(body):
+        answer = e.get('/ingest', data=body, method='POST', name='app{host=x}', format='pprof', **{'from': 1700000000})
+        assert answer.status == 200, answer.body
+
+    for _ in range(2):
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            list(pool.map(send, bodies))
+    [found] = e.range('{__name__=~".+"}')
+    assert len(found['timestamps']) == 200, len(found['timestamps'])
+    assert max(found['timestamps']) < 1700000001000
+    stored = {e.raw(found['labels'], at).body for at in found['timestamps']}
+    assert {plain(s) for s in stored} == set(bodies)
+    assert e.metric('everprof_push_profiles_stored_total', 'ingest') == 400
+    assert e.metric('everprof_push_collisions_total') > 0
+    e.finish()
+
+
+def message(*all_series):
+    out = b''
+    for labels, bodies in all_series:
+        text = b''.join(field(1, field(1, k.encode()) + field(2, v.encode())) for k, v in labels.items())
+        out += field(1, text + b''.join(field(2, field(1, b)) for b in bodies))
+    return out
+
+
+def push(e, body, **headers):
+    headers = {'Content-Type': 'application/proto', **{k.replace('_', '-'): v for k, v in headers.items()}}
+    return e.get(V1, data=body, headers=headers, method='POST')
+
+
+@suite.test
+def errors_have_the_form_that_clients_read(d):
+    e = start(d)
+    for params, body, status, text in (
+        ({}, b'x', 415, 'format=pprof'),
+        ({'format': 'jfr', 'name': 'a'}, b'x', 415, '"jfr"'),
+        ({'format': 'pprof'}, profile('a'), 400, 'names the application'),
+        ({'format': 'pprof', 'name': 'a{b'}, profile('a'), 400, 'closing brace'),
+        ({'format': 'pprof', 'name': 'a', 'from': 'soon'}, profile('a'), 400, '"from"'),
+        ({'format': 'pprof', 'name': 'a'}, b'hello', 422, 'was refused'),
+        ({'format': 'pprof', 'name': 'a', 'from': '1'}, b'', 422, 'was refused'),
+    ):
+        answer = e.get('/ingest', data=body, method='POST', **params)
+        assert answer.status == status and text in answer.body.decode(), (params, answer.status, answer.body)
+        assert answer.headers['Content-Type'].startswith('text/plain'), answer.headers
+    assert e.get('/ingest').status == 405
+    for body, headers, status, code, text in (
+        (b'\xff', {}, 400, 'invalid_argument', 'PushRequest'),
+        (message(({'__name__': 'cpu'}, [b'hello'])), {}, 400, 'invalid_argument', 'was refused'),
+        (message(({'a': 'b'}, [profile('a')])), {}, 400, 'invalid_argument', '__name__'),
+        (b'{}', {'Content_Type': 'application/json'}, 415, 'invalid_argument', 'application/proto'),
+        (b'x', {'Content_Encoding': 'zstd'}, 415, 'invalid_argument', 'gzip'),
+    ):
+        answer = push(e, body, **headers)
+        assert answer.status == status, (body, answer.status, answer.body)
+        assert answer.headers['Content-Type'] == 'application/json', answer.headers
+        error = answer.json()
+        assert error['code'] == code and text in error['message'], error
+    assert not series(e)
+    answer = push(e, message(({'__name__': 'cpu'}, [profile('a'), b'hello', profile('b')])))
+    assert answer.status == 400 and '1 of 3 profiles were refused' in answer.json()['message'], answer.body
+    [found] = e.range('cpu')
+    assert len(found['timestamps']) == 2, 'the good ones are stored'
+    e.finish()
+
+
+@suite.test
+def a_server_that_takes_none_says_which_flag(d):
+    e = Everprof(d).ready()
+    answer = replay(e, 'go-cpu')
+    assert answer.status == 404 and b'--web.enable-push-receiver' in answer.body, answer.body
+    answer = replay(e, 'python-cpu')
+    assert answer.status == 404 and answer.json()['code'] == 'not_found', answer.body
+    e.finish()
+
+
+@suite.test
+def a_token_for_writing_is_enough(d):
+    os.makedirs(d, exist_ok=True)
+    with open(f'{d}/web.yml', 'w') as f:
+        f.write(
+            'bearer_tokens:\n'
+            '- {name: sdk, token: 0123456789abcdef, scopes: [write]}\n'
+            '- {name: eye, token: fedcba9876543210, scopes: [read]}\n'
+        )
+    e = start(d, f'--web.config.file={d}/web.yml')
+    body = message(({'__name__': 'cpu'}, [profile('a')]))
+    answer = push(e, body)
+    assert answer.status == 401 and answer.json()['code'] == 'unauthenticated', answer.body
+    answer = push(e, body, **bearer('fedcba9876543210'))
+    assert answer.status == 403 and answer.json()['code'] == 'permission_denied', answer.body
+    assert push(e, body, **bearer('0123456789abcdef')).status == 200
+    answer = e.get('/ingest', data=profile('a'), method='POST', name='a', format='pprof')
+    assert answer.status == 401 and not answer.body.startswith(b'{'), answer.body
+    e.finish()
+
+
+@suite.test
+def what_is_too_large_is_refused_and_memory_is_bounded(d):
+    e = start(d, '--scrape.max-profile-size=1MB', '--ingest.memory=16MB')
+    bomb = gzip.compress(bytes(64 << 20))
+    before = e.memory()
+    answer = push(e, bomb, Content_Encoding='gzip')
+    assert answer.status == 400 and '--scrape.max-profile-size' in answer.json()['message'], answer.body
+    answer = e.get('/ingest', data=bomb, method='POST', name='a', format='pprof')
+    assert answer.status == 422, (answer.status, answer.body)
+    answer = e.get('/ingest', data=bytes(4 << 20), method='POST', name='a', format='pprof')
+    assert answer.status == 413, (answer.status, answer.body)
+    assert e.memory() < before + 24, (before, e.memory())
+    e.finish()
+
+
+def memory(value, at_ns):
+    """A profile of memory as godeltaprof makes it: increments, and no duration."""
+    out = field(1, b'\x08\x01\x10\x02') + field(1, b'\x08\x03\x10\x02')
+    out += field(2, field(1, varint(1)) + field(2, varint(value) + varint(7)))
+    out += field(4, b'\x08\x01' + field(4, b'\x08\x01')) + field(5, b'\x08\x01\x10\x04')
+    for s in (b'', b'alloc_space', b'bytes', b'inuse_space', b'main.allocate'):
+        out += field(6, s)
+    return out + b'\x48' + varint(at_ns)
+
+
+@suite.test
+def pushed_increments_are_summed_and_counters_are_not(d):
+    """As a Go program that allocates 1 000 bytes in each of 10 intervals: pushed by SDKs, and scraped."""
+    e = start(d)
+    begin = 1700000000
+    for i in range(10):
+        at = (begin + 15 * i) * 10**9
+        for name, body, path in (
+            ('delta{host=h}', memory(1000, at), '/ingest'),
+            ('counter{host=h}', memory(1000 * (i + 1), at), '/ingest'),
+        ):
+            form = b'--b\r\nContent-Disposition: form-data; name=profile\r\n\r\n' + body + b'\r\n'
+            if name.startswith('counter'):
+                config = b'{"alloc_space":{"cumulative":true}}'
+                form += b'--b\r\nContent-Disposition: form-data; name=sample_type_config\r\n\r\n' + config + b'\r\n'
+            headers = {'Content-Type': 'multipart/form-data; boundary=b'}
+            answer = e.get(path, data=form + b'--b--', method='POST', headers=headers, name=name)
+            assert answer.status == 200, answer.body
+    span = {'from': begin * 1000, 'to': (begin + 150) * 1000}
+
+    def total(job, sample_type='alloc_space'):
+        asked = {'query': f'memory{{job="{job}"}}', 'sample_index': sample_type, **span}
+        return e.get('/api/v1/query', mode='merge', report='top', **asked).data()['total']
+
+    assert total('delta') == 10000
+    assert total('counter') == 9000, 'the last one minus the first one'
+    assert total('delta', 'inuse_space') == 7, 'a state is averaged'
+    for job, wanted in (('delta', 10000), ('counter', 9000)):
+        [line] = e.get('/api/v1/query_range', query=f'memory{{job="{job}"}}', step='150s', **span).data()
+        assert sum(v or 0 for v in line['totals']['alloc_space/bytes']) == wanted, (job, line)
+    e.finish()
+
+
+@suite.test
+def an_agent_passes_pushed_profiles_on(d):
+    central = Everprof(f'{d}/central', flags=['--web.enable-remote-write-receiver', *PUSH[1:]]).ready()
+    config = f'remote_write:\n- url: {central.url}/api/v1/write\n'
+    a = Agent(f'{d}/agent', config, flags=['--web.enable-push-receiver'])
+    body = profile('through the agent')
+    now = int(time.time())
+    answer = a.get('/ingest', data=body, method='POST', name='app{host=h}', format='pprof', **{'from': now})
+    assert answer.status == 200, answer.body
+    wait_until('arrived', 30, lambda: central.range('{service_name="app"}'))
+    [found] = central.range('{service_name="app"}')
+    assert plain(central.raw(found['labels'], found['timestamps'][0]).body) == body
+    assert a.stop() == 0, a.text()
+    central.finish()
+
+
+suite.main()

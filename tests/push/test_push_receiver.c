@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The receiver of pushed profiles: what becomes of the requests of both
+ * protocols, at which times profiles are stored, which are refused for good, and
+ * after which errors the client sends the request again.
+ */
+#include "push/receive/push_receiver.h"
+
+#include "base/gzip.h"
+#include "tests/check.h"
+#include "tests/remotewrite/messages.h"
+#include "tests/tsdb/profile.h"
+
+TestSuite(push_receiver, .timeout = 60);
+
+#define PROFILE_MAX ((size_t)1 << 20)
+#define NOW         1795997000000
+
+/* A storage that remembers its samples, and fails as the test says. */
+struct shelf {
+	struct appender appender; /* first, so that calls can cast it */
+	int code;
+	int sync_code;
+	size_t count;
+	size_t synced;
+	int64_t ms[32];
+	char labels[32][300];
+};
+
+static int shelf_append(struct appender *a, const struct sample *s,
+			uint64_t *lsn, struct err *err)
+{
+	struct shelf *f = (struct shelf *)a;
+	struct buf text = { 0 };
+
+	if (f->code)
+		return err_set(err, f->code, "storage says no");
+	labels_text(s->labels, &text);
+	for (size_t i = 0; i < f->count; i++) {
+		if (f->ms[i] == s->ms &&
+		    !strcmp(f->labels[i], buf_cstr(&text))) {
+			buf_fini(&text);
+			return err_set(err, ERR_EXISTS, "taken");
+		}
+	}
+	snprintf(f->labels[f->count], sizeof(f->labels[0]), "%s",
+		 buf_cstr(&text));
+	f->ms[f->count] = s->ms;
+	*lsn = ++f->count;
+	buf_fini(&text);
+	return 0;
+}
+
+static int shelf_sync(struct appender *a, uint64_t from UNUSED, uint64_t lsn,
+		      struct err *err)
+{
+	struct shelf *f = (struct shelf *)a;
+
+	f->synced = lsn;
+	return f->sync_code ? err_set(err, f->sync_code, "no fsync") : 0;
+}
+
+struct desk {
+	struct shelf shelf;
+	struct metrics *metrics;
+	struct ingest_limiter *limiter;
+	struct clock clock;
+	struct push_receiver *r;
+	struct push_input in;
+	struct ingest_share share;
+	struct buf body;
+	struct err err;
+};
+
+static void desk_begin(struct desk *d)
+{
+	*d = (struct desk){ .shelf = { .appender = { shelf_append,
+						     shelf_sync } } };
+	d->metrics = metrics_new();
+	d->limiter = ingest_limiter_new(64 << 20, (int64_t)PROFILE_MAX);
+	clock_set(&d->clock, NOW);
+	d->r = push_receiver_new(
+		&(struct push_receiver_options){ .appender = &d->shelf.appender,
+						 .limiter = d->limiter,
+						 .max_profile = PROFILE_MAX,
+						 .clock = &d->clock,
+						 .metrics = d->metrics });
+	d->in = (struct push_input){
+		.content_type = "application/octet-stream",
+		.content_encoding = "",
+		.address = str_of("10.0.0.7"),
+		.name = str_of("shop"),
+		.format = str_of("pprof"),
+		.share = &d->share,
+		.deadline_ns = INT64_MAX,
+	};
+}
+
+static void desk_end(struct desk *d)
+{
+	push_receiver_free(d->r);
+	ingest_limiter_release(&d->share);
+	ingest_limiter_free(d->limiter);
+	metrics_free(d->metrics);
+	buf_fini(&d->body);
+}
+
+static int desk_take(struct desk *d)
+{
+	d->in.body = buf_bytes(&d->body);
+	d->err = (struct err){ .msg = "" };
+	return push_receiver_take(d->r, &d->in, &d->err);
+}
+
+/* Make a profile of a type with a time and a duration the body. */
+static void add_profile(struct buf *out, const char *type, int64_t time_ns,
+			int64_t duration_ns)
+{
+	struct buf value_type = { 0 };
+
+	put_number(&value_type, 1, 1);
+	put_number(&value_type, 2, 2);
+	put_field(out, 1, buf_bytes(&value_type));
+	put_field(out, 6, (struct bytes){ .len = 0 });
+	put_field(out, 6, bytes_of(str_of(type)));
+	put_field(out, 6, bytes_of(str_of("count")));
+	if (time_ns)
+		put_number(out, 9, (uint64_t)time_ns);
+	if (duration_ns)
+		put_number(out, 10, (uint64_t)duration_ns);
+	buf_fini(&value_type);
+}
+
+Test(push_receiver, a_body_that_is_a_profile_is_stored)
+{
+	struct desk d;
+
+	desk_begin(&d);
+	d.in.spy = str_of("nodespy");
+	add_profile(&d.body, "cpu", NOW * 1000000 - 5000000, 1);
+	cr_assert(!desk_take(&d), "%s", d.err.msg);
+	cr_assert(d.shelf.count == 1);
+	cr_expect(d.shelf.synced == 1);
+	cr_expect(d.shelf.ms[0] == NOW - 5);
+	cr_expect(
+		check_str(str_of(d.shelf.labels[0]),
+			  "process_cpu{instance=\"10.0.0.7\",job=\"shop\","
+			  "pyroscope_spy=\"nodespy\",service_name=\"shop\"}"));
+	desk_end(&d);
+}
+
+Test(push_receiver, the_time_is_the_profiles_or_the_requests_or_now)
+{
+	static const struct {
+		int64_t time_ns;
+		const char *from;
+		int64_t ms;
+	} cases[] = {
+		{ 1795996000000000000, "1795995000", 1795996000000 },
+		{ 0, "1795995000", 1795995000000 },
+		{ 0, "1795995000123", 1795995000123 },
+		{ 0, "1795995000123456", 1795995000123 },
+		{ 0, "1795995000123456789", 1795995000123 },
+		{ 0, "now-10s", NOW - 10000 },
+		{ 0, "", NOW },
+		{ 0, "5", NOW },
+		{ 1000000, "", NOW },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct desk d;
+
+		desk_begin(&d);
+		d.in.from = str_of(cases[i].from);
+		add_profile(&d.body, "cpu", cases[i].time_ns, 1);
+		cr_assert(!desk_take(&d), "%s", d.err.msg);
+		cr_expect(d.shelf.ms[0] == cases[i].ms, "%zu: %lld", i,
+			  (long long)d.shelf.ms[0]);
+		desk_end(&d);
+	}
+}
+
+Test(push_receiver, replicas_with_one_time_are_all_stored)
+{
+	struct desk d;
+
+	desk_begin(&d);
+	add_profile(&d.body, "cpu", NOW * 1000000, 1);
+	for (int i = 0; i < 5; i++)
+		cr_assert(!desk_take(&d), "%s", d.err.msg);
+	cr_expect(d.shelf.count == 5);
+	cr_expect(d.shelf.ms[4] == NOW + 4);
+	desk_end(&d);
+}
+
+Test(push_receiver, increments_are_marked)
+{
+	static const struct {
+		const char *type;
+		int64_t duration_ns;
+		const char *config;
+		bool marked;
+	} cases[] = {
+		{ "alloc_space", 0, "{}", true },
+		{ "alloc_space", 5, "{}", false },
+		{ "inuse_space", 0, "{}", false },
+		{ "delay", 0, "{}", true },
+		{ "delay", 0, "{\"delay\":{\"cumulative\":true}}", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct buf profile = { 0 };
+		struct desk d;
+
+		desk_begin(&d);
+		add_profile(&profile, cases[i].type, 0, cases[i].duration_ns);
+		buf_printf(&d.body,
+			   "--b\r\nContent-Disposition: form-data; "
+			   "name=sample_type_config\r\n\r\n%s\r\n"
+			   "--b\r\nContent-Disposition: form-data; "
+			   "name=profile\r\n\r\n",
+			   cases[i].config);
+		buf_add(&d.body, profile.ptr, profile.len);
+		buf_str(&d.body, "\r\n--b--\r\n");
+		d.in.content_type = "multipart/form-data; boundary=b";
+		d.in.format = str_of("");
+		cr_assert(!desk_take(&d), "%s", d.err.msg);
+		cr_expect(!!strstr(d.shelf.labels[0], "__delta__=\"false\"") ==
+				  cases[i].marked,
+			  "%s", d.shelf.labels[0]);
+		buf_fini(&profile);
+		desk_end(&d);
+	}
+}
+
+/* Add a series of push.v1 with two profiles to the body. */
+static void add_series(struct buf *out, const char *name, const char *service,
+		       struct bytes first, struct bytes second)
+{
+	struct buf series = { 0 };
+	struct buf sample = { 0 };
+
+	if (name)
+		put_label(&series, "__name__", name);
+	if (service)
+		put_label(&series, "service_name", service);
+	put_field(&sample, 1, first);
+	put_field(&series, 2, buf_bytes(&sample));
+	buf_reset(&sample);
+	put_field(&sample, 1, second);
+	put_field(&series, 2, buf_bytes(&sample));
+	put_field(out, 1, buf_bytes(&series));
+	buf_fini(&sample);
+	buf_fini(&series);
+}
+
+static void desk_begin_v1(struct desk *d)
+{
+	desk_begin(d);
+	d->in.protocol = PUSH_V1;
+	d->in.content_type = "application/proto";
+	d->in.name = d->in.format = str_of("");
+}
+
+Test(push_receiver, a_message_has_series_with_profiles)
+{
+	struct gzip *gzip = gzip_new();
+	struct buf a = { 0 };
+	struct buf b = { 0 };
+	struct buf packed = { 0 };
+	struct desk d;
+
+	desk_begin_v1(&d);
+	add_profile(&a, "cpu", NOW * 1000000, 1);
+	add_profile(&b, "cpu", NOW * 1000000 + 9000000, 1);
+	add_series(&d.body, "process_cpu", "shop", buf_bytes(&a),
+		   buf_bytes(&b));
+	add_series(&d.body, "wall", NULL, buf_bytes(&a), buf_bytes(&b));
+	cr_assert(!desk_take(&d), "%s", d.err.msg);
+	cr_assert(d.shelf.count == 4);
+	cr_expect(d.shelf.synced == 4);
+	cr_expect(check_str(str_of(d.shelf.labels[0]),
+			    "process_cpu{instance=\"10.0.0.7\",job=\"shop\","
+			    "service_name=\"shop\"}"));
+	cr_expect(
+		strstr(d.shelf.labels[2], "service_name=\"unknown_service\""));
+	/* The same, compressed; the storage of this test moves each. */
+	gzip_compress(gzip, 6, buf_bytes(&d.body), &packed);
+	buf_reset(&d.body);
+	buf_add(&d.body, packed.ptr, packed.len);
+	d.in.content_encoding = "gzip";
+	cr_assert(!desk_take(&d), "%s", d.err.msg);
+	cr_expect(d.shelf.count == 8);
+	gzip_free(gzip);
+	buf_fini(&packed);
+	buf_fini(&a);
+	buf_fini(&b);
+	desk_end(&d);
+}
+
+Test(push_receiver, good_profiles_are_durable_beside_refused_ones)
+{
+	struct buf good = { 0 };
+	struct desk d;
+
+	desk_begin_v1(&d);
+	add_profile(&good, "cpu", NOW * 1000000, 1);
+	add_series(&d.body, "process_cpu", "shop", buf_bytes(&good),
+		   bytes_of(str_of("hello")));
+	add_series(&d.body, NULL, "shop", buf_bytes(&good), buf_bytes(&good));
+	cr_expect(desk_take(&d) == ERR_CORRUPT);
+	cr_expect(strstr(d.err.msg, "3 of 4 profiles were refused"), "%s",
+		  d.err.msg);
+	cr_expect(strstr(d.err.msg, "__name__"), "%s", d.err.msg);
+	cr_expect(d.shelf.count == 1);
+	cr_expect(d.shelf.synced == 1);
+	buf_fini(&good);
+	desk_end(&d);
+}
+
+Test(push_receiver, after_a_temporary_error_nothing_is_acknowledged)
+{
+	static const int codes[] = { ERR_LIMIT, ERR_NOSPACE, ERR_IO, ERR_AGAIN,
+				     ERR_CLOSED };
+	struct desk d;
+
+	desk_begin(&d);
+	add_profile(&d.body, "cpu", NOW * 1000000, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
+		d.shelf.code = codes[i];
+		cr_expect(desk_take(&d) == codes[i]);
+	}
+	d.shelf.code = 0;
+	d.shelf.sync_code = ERR_IO;
+	cr_expect(desk_take(&d) == ERR_IO);
+	d.in.deadline_ns = 0;
+	cr_expect(desk_take(&d) == ERR_TIMEOUT);
+	desk_end(&d);
+}
+
+Test(push_receiver, what_is_not_supported_is_named)
+{
+	static const struct {
+		enum push_protocol protocol;
+		const char *type;
+		const char *encoding;
+		const char *format;
+		const char *body;
+		int code;
+		const char *why;
+	} cases[] = {
+		{ PUSH_INGEST, "", "", "jfr", "x", ERR_MEDIA, "\"jfr\"" },
+		{ PUSH_INGEST, "", "", "", "x", ERR_MEDIA, "format=pprof" },
+		{ PUSH_INGEST, "", "gzip", "pprof", "x", ERR_MEDIA, "gzip" },
+		{ PUSH_INGEST, "", "", "pprof", "x", ERR_CORRUPT,
+		  "the profile was refused" },
+		{ PUSH_INGEST, "multipart/form-data; boundary=b", "", "",
+		  "--b--", ERR_INVALID, "no field \"profile\"" },
+		{ PUSH_V1, "application/json", "", "", "{}", ERR_MEDIA,
+		  "application/proto" },
+		{ PUSH_V1, "application/proto", "br", "", "x", ERR_MEDIA,
+		  "gzip or identity" },
+		{ PUSH_V1, "application/proto", "gzip", "", "x", ERR_INVALID,
+		  "no gzip stream" },
+		{ PUSH_V1, "application/proto", "", "", "x", ERR_INVALID,
+		  "PushRequest" },
+		{ PUSH_V1, "application/proto", "gzip", "",
+		  "\x1f\x8b\x08xxxxxxxxxxx\xff\xff\xff\x7f", ERR_TOOBIG,
+		  "--scrape.max-profile-size" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct desk d;
+
+		desk_begin(&d);
+		d.in.protocol = cases[i].protocol;
+		d.in.content_type = cases[i].type;
+		d.in.content_encoding = cases[i].encoding;
+		d.in.format = str_of(cases[i].format);
+		buf_str(&d.body, cases[i].body);
+		cr_expect(desk_take(&d) == cases[i].code, "%zu: %s", i,
+			  d.err.msg);
+		cr_expect(strstr(d.err.msg, cases[i].why), "%zu: %s", i,
+			  d.err.msg);
+		cr_expect(!d.shelf.count);
+		desk_end(&d);
+	}
+}
+
+Test(push_receiver, an_empty_message_is_no_error)
+{
+	struct desk d;
+
+	desk_begin_v1(&d);
+	cr_expect(!desk_take(&d), "%s", d.err.msg);
+	cr_expect(!d.shelf.synced);
+	desk_end(&d);
+}
+
+Test(push_receiver, the_number_of_labels_of_a_series_is_limited)
+{
+	struct buf series = { 0 };
+	struct desk d;
+
+	desk_begin_v1(&d);
+	for (int i = 0; i < 1001; i++)
+		put_label(&series, "a", "b");
+	put_field(&d.body, 1, buf_bytes(&series));
+	cr_expect(desk_take(&d) == ERR_INVALID);
+	cr_expect(strstr(d.err.msg, "1000 labels"), "%s", d.err.msg);
+	buf_fini(&series);
+	desk_end(&d);
+}
