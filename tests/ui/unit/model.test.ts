@@ -13,7 +13,7 @@ import {
   withoutGroups,
   withoutMatcher,
 } from '../../../web/ui/model/selector.ts';
-import { chartData, halvesOf, maxLines, unsureSteps } from '../../../web/ui/model/series.ts';
+import { chartData, halvesOf, maxLines, meanOf, unsureSteps } from '../../../web/ui/model/series.ts';
 import {
   formatTime,
   isRelative,
@@ -52,10 +52,20 @@ test('values are printed as pprof prints them', () => {
   for (const [value, unit, want] of cases) assert.equal(formatValue(value, unit), want, `${value} ${unit}`);
 });
 
+test('the mean of a line counts a step by the part that is known', () => {
+  assert.equal(meanOf({ values: [1, null, 3], covered: undefined }), 2);
+  assert.equal(meanOf({ values: [1, null, 3], covered: [1, 0, 0.25] }), 1.4);
+  assert.equal(meanOf({ values: [null, null], covered: [0, 0] }), null);
+  assert.equal(meanOf({ values: [], covered: undefined }), null);
+});
+
 test('rates are values in a second', () => {
   assert.equal(formatScaled(5e9, { unit: 'nanoseconds', seconds: 40 }), '0.125 cores');
   assert.equal(formatScaled(-5e9, { unit: 'nanoseconds', seconds: 40 }), '-0.125 cores');
   assert.equal(formatScaled(5e8, { unit: 'nanoseconds', seconds: 100 }), '5 mcores');
+  // Beside a larger value, the unit is that of both.
+  assert.equal(formatScaled(5e8, { unit: 'nanoseconds', seconds: 100 }, 2e9), '0.005 cores');
+  assert.equal(formatScaled(2e9, { unit: 'nanoseconds', seconds: 100 }, 5e8), '0.02 cores');
   assert.equal(formatScaled(2048, { unit: 'bytes', seconds: 2 }), '1kB/s');
   assert.equal(formatScaled(0, { unit: 'bytes', seconds: 2 }), '0');
   assert.equal(formatScaled(2048, { unit: 'bytes' }), '2kB');

@@ -12,6 +12,7 @@ import {
   chartData,
   type ChartLine,
   isUnsure,
+  meanOf,
   type Kind,
   unitOf,
   unsureSteps,
@@ -262,7 +263,7 @@ export function Legend(props: {
               <span class="plain">{short(title)}</span>
             )}
             {values && (
-              <span class="dim" title="the mean of the range">
+              <span class="dim" title="the mean of the time that was profiled">
                 {values[i]}
               </span>
             )}
@@ -350,11 +351,10 @@ function ValuesTip({
   );
 }
 
-/** The mean of what is known of a line. */
-function meanText(values: (number | null)[], data: ChartData): string {
-  const known = values.filter(v => v !== null);
+function meanText(line: ChartLine, data: ChartData): string {
+  const mean = meanOf(line);
 
-  return known.length ? axisText(known.reduce((a, v) => a + v, 0) / known.length, data) : '';
+  return mean === null ? '' : axisText(mean, data);
 }
 
 /** A change that is marked on the chart. */
@@ -457,7 +457,7 @@ export function Chart(
         styles={styles}
         choose={choose}
         ofFunctions={props.ofFunctions ?? false}
-        values={data.lines.map(l => meanText(l.values, data))}
+        values={data.lines.map(l => meanText(l, data))}
       />
       {pointed && <ValuesTip pointed={pointed} data={data} styles={styles} marks={marks} utc={state.tz === 'utc'} />}
     </div>

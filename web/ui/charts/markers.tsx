@@ -17,7 +17,7 @@ function shortBuild(id: string): string {
 /** What is not known of a change, for who wonders. */
 function changeHint(c: Change): string {
   return c.kind === 'restart'
-    ? '\nIts counters began again: the program was started anew. Whether as a new version, its profiles do not tell: they have no build ID, and no label has changed.'
+    ? '\nIts counters began again: the program was started anew. No label and no new build ID tells of a new version; profiles without a build ID cannot tell.'
     : '';
 }
 

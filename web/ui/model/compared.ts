@@ -5,12 +5,16 @@ import { withoutVersion } from './package.ts';
 import { matcher } from './search.ts';
 import { formatRate, formatShare, formatValue } from './unit.ts';
 
-/** A value in the unit of what is compared. */
-export function comparedText(value: number, { by, kind, unit }: Pick<CompareAnswer, 'by' | 'kind' | 'unit'>): string {
+/** A value in the unit of what is compared; `beside` is the value on the other side. */
+export function comparedText(
+  value: number,
+  { by, kind, unit }: Pick<CompareAnswer, 'by' | 'kind' | 'unit'>,
+  beside = 0,
+): string {
   const perSecond = by === 'rate' || (by === 'level' && kind === 'counter');
 
   if (by === 'share') return formatShare(value, 1);
-  return perSecond ? formatRate(value, unit) : formatValue(value, unit);
+  return perSecond ? formatRate(value, unit, beside) : formatValue(value, unit);
 }
 
 /** "+41 %", "−3.2 %", "new", "gone": a change in percent of the base. */
@@ -116,7 +120,7 @@ export function totalText(data: CompareAnswer): string {
   const interval = v && partText(v.interval, v);
 
   if (!v) return '';
-  return `Total ${comparedText(v.a, data)} → ${comparedText(v.b, data)}, ${changeText(v)}${interval && ` ± ${interval}`}${!v.tested || data.few_buckets ? '' : v.sure ? ': more than noise.' : ': noise.'}`;
+  return `Total ${comparedText(v.a, data, v.b)} → ${comparedText(v.b, data, v.a)}, ${changeText(v)}${interval && ` ± ${interval}`}${!v.tested || data.few_buckets ? '' : v.sure ? ': more than noise.' : ': noise.'}`;
 }
 
 /** "3 functions changed by more than noise: 1 by its own values, 3 with callees." */

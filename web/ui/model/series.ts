@@ -107,6 +107,21 @@ export function isUnsure({ values, covered }: ChartLine, step: number): boolean 
   return values[step] !== null && (covered?.[step] ?? 1) < leastCovered;
 }
 
+/** The mean of what is known of a line: a step of which a part is known counts by this part. */
+export function meanOf({ values, covered }: Pick<ChartLine, 'values' | 'covered'>): number | null {
+  let sum = 0;
+  let weight = 0;
+
+  values.forEach((v, step) => {
+    const part = covered?.[step] ?? 1;
+
+    if (v === null) return;
+    sum += v * part;
+    weight += part;
+  });
+  return weight ? sum / weight : null;
+}
+
 /** The runs of steps [first, last] of a line of which a part is not known. */
 export function unsureSteps(line: ChartLine): [number, number][] {
   const out: [number, number][] = [];

@@ -73,12 +73,13 @@ export interface Scale {
   seconds?: number;
 }
 
-/** "0.125 cores", "2.5 mcores" (thousandths), "6.62MB/s": a value in a second. */
-export function formatRate(value: number, unit: string): string {
+/** "0.125 cores", "2.5 mcores" (thousandths), "6.62MB/s": a value in a second. Two of them beside each other have one unit. */
+export function formatRate(value: number, unit: string, beside = 0): string {
   const cores = value / 1e9;
+  const largest = Math.max(Math.abs(value), Math.abs(beside)) / 1e9;
 
   if (unit === 'nanoseconds')
-    return cores && Math.abs(cores) < 0.01
+    return cores && largest < 0.01
       ? `${Number((1000 * cores).toPrecision(3))} mcores`
       : `${Number(cores.toPrecision(3))} cores`;
   return formatValue(value, unit) + (value ? '/s' : '');
@@ -91,9 +92,9 @@ export function coveredText(covered: number, range: number): string {
   return covered && covered < 0.95 * range ? `, profiled for ${text(covered)} of ${text(range)}` : '';
 }
 
-/** A value of an answer: a rate, if the answer has the time for that. */
-export function formatScaled(value: number, { unit, seconds }: Scale): string {
-  return seconds ? formatRate(value / seconds, unit) : formatValue(value, unit);
+/** A value of an answer: a rate, if the answer has the time for that. `beside` is the value that it is compared with. */
+export function formatScaled(value: number, { unit, seconds }: Scale, beside = 0): string {
+  return seconds ? formatRate(value / seconds, unit, beside / seconds) : formatValue(value, unit);
 }
 
 /** "12.34%", "0.21%", "100%": as pprof's Percentage. */

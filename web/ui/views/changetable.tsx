@@ -44,10 +44,10 @@ export function ChangeTable(props: Context & Picking & { data: CompareAnswer }) 
     return (
       <>
         <span role="cell" class="number short">
-          {comparedText(v.a, data)}
+          {comparedText(v.a, data, v.b)}
         </span>
         <span role="cell" class="number short">
-          {comparedText(v.b, data)}
+          {comparedText(v.b, data, v.a)}
         </span>
         <span role="cell" class={`number short ${v.sure ? (v.delta > 0 ? 'more' : 'less') : 'dim'}`}>
           {changeText(v)}

@@ -23,10 +23,10 @@ export function DiffTable(props: Context & Picking & { data: TopAnswer }) {
     return (
       <>
         <span role="cell" class="number">
-          {formatScaled(before, data)}
+          {formatScaled(before, data, before + change)}
         </span>
         <span role="cell" class="number">
-          {formatScaled(before + change, data)}
+          {formatScaled(before + change, data, before)}
         </span>
         <span role="cell" class={`number ${change > 0 ? 'more' : 'less'}`}>
           {formatChange(before, before + change, data)}

@@ -20,11 +20,19 @@ import { FlameTree } from './flametree.tsx';
 import { Groups } from './groups.tsx';
 import type { Picking } from './rowlist.tsx';
 
+/** What the values of a node are shown of; `inverted`: stacks grow from their ends. */
+interface Shown {
+  tree: Tree;
+  scaled: boolean;
+  inverted: boolean;
+}
+
 /** The values of a node: of a comparison, those of both sides. */
-function Values({ tree, node, scaled }: { tree: Tree; node: number; scaled: boolean }) {
+function Values({ tree, node, scaled, inverted }: Shown & { node: number }) {
   const a = tree.answer;
   const total = a.total_of[node] as number;
-  const self = a.self[node] as number;
+  // Inverted, the boxes beside the root are the ends of stacks, and all of them is their own.
+  const self = (inverted && tree.depth[node] === 1 ? total : a.self[node]) as number;
   const before = a.total_of_a?.[node];
 
   if (before !== undefined && scaled)
@@ -39,16 +47,18 @@ function Values({ tree, node, scaled }: { tree: Tree; node: number; scaled: bool
     );
   return before === undefined ? (
     <>
-      <span>
-        self {formatScaled(self, a)} {formatShare(self, a.total)}
-      </span>{' '}
+      {!(inverted && tree.depth[node] !== 1) && (
+        <span>
+          self {formatScaled(self, a)} {formatShare(self, a.total)}
+        </span>
+      )}{' '}
       <span>
         total {formatScaled(total, a)} {formatShare(total, a.total)}
       </span>
     </>
   ) : (
     <>
-      <span>A {formatScaled(before, a)}</span> <span>B {formatScaled(total, a)}</span>{' '}
+      <span>A {formatScaled(before, a, total)}</span> <span>B {formatScaled(total, a, before)}</span>{' '}
       <span>
         B−A {formatChange(before, total, a)}
         {verdictOf(a, node)}
@@ -76,11 +86,12 @@ function fileOf(tree: Tree, node: number): string {
 }
 
 /** Details of a node, for the line below the graph. */
-function Detail({ tree, node, scaled }: { tree: Tree; node: number; scaled: boolean }) {
+function Detail(props: Shown & { node: number }) {
+  const { tree, node } = props;
+
   return (
     <div class="detail" role="status">
-      <b>{tree.name(node)}</b> <Values tree={tree} node={node} scaled={scaled} />{' '}
-      <span class="dim">{fileOf(tree, node)}</span>
+      <b>{tree.name(node)}</b> <Values {...props} /> <span class="dim">{fileOf(tree, node)}</span>
     </div>
   );
 }
@@ -170,7 +181,7 @@ function Total(props: Context & { data: FlameAnswer; scaled: boolean; part?: str
     <b>total {formatScaled(a, data)}, to which B is scaled</b>
   ) : (
     <b>
-      total {formatScaled(a, data)} → {formatScaled(b, data)} {formatChange(a, b, data)}
+      total {formatScaled(a, data, b)} → {formatScaled(b, data, a)} {formatChange(a, b, data)}
       {verdictOf(data, 0)}
     </b>
   );
@@ -217,6 +228,7 @@ export function Flame(
   const focused = Math.min(focus, tree.count - 1);
   const rooted = !part && state.view === 'flame';
   const upwards = part === 'callers';
+  const inverted = !part && state.view === 'invert';
   const height = tree.rows.length * rowHeight;
   const scene = {
     tree,
@@ -341,13 +353,19 @@ export function Flame(
         </p>
       )}
       {!upwards && (
-        <Detail key="detail" tree={tree} node={Math.max(0, Math.min(shown, tree.count - 1))} scaled={byShare} />
+        <Detail
+          key="detail"
+          tree={tree}
+          node={Math.max(0, Math.min(shown, tree.count - 1))}
+          scaled={byShare}
+          inverted={inverted}
+        />
       )}
       {hover >= 0 && (
         <Tip key="tip" at={pointed.at}>
           <b>{tree.name(hover)}</b>
           <div>
-            <Values tree={tree} node={hover} scaled={byShare} />
+            <Values tree={tree} node={hover} scaled={byShare} inverted={inverted} />
           </div>
           <div class="dim">{fileOf(tree, hover)}</div>
         </Tip>
