@@ -105,7 +105,8 @@ struct str push_types_name(const struct push_types *t,
 		if (kind)
 			return str_of(kind);
 	}
-	return shown;
+	/* A profile may have no sample types, or one without a name. */
+	return shown.len ? shown : str_of("unknown");
 }
 
 bool push_types_cumulative(const struct push_types *t)

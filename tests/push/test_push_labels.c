@@ -121,6 +121,8 @@ Test(push_labels, sample_types_tell_the_type_of_the_profile)
 		{ "exceptions", NULL, "exceptions" },
 		{ "a,b", "{\"b\":{\"units\":\"x\"}}", "b" },
 		{ "a", "{\"a\":5}", "a" },
+		{ "", NULL, "unknown" },
+		{ "a,,", NULL, "unknown" },
 	};
 	static struct typeset types;
 
