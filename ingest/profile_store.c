@@ -14,6 +14,9 @@
  */
 #define PACK_MIN 512
 
+/* Number of profiles of which the place is remembered. */
+#define RECENT_MAX 2048
+
 /* The zstd level for the WAL: the fastest of the positive levels. */
 #define PACK_LEVEL 1
 
@@ -27,10 +30,24 @@ struct store_tools {
 	struct store_tools *next; /* in profile_store.unused */
 };
 
+/* Where a profile was stored. */
+struct store_place {
+	uint64_t series; /* hash of the labels */
+	int64_t ms;
+	uint64_t hash; /* of the profile */
+};
+
 struct profile_store {
 	struct profile_store_options o;
 	struct mutex mu;
 	struct store_tools *unused; /* guarded by mu */
+	/*
+	 * The latest profiles that could be moved, guarded by mu. An agent's
+	 * storage does not know which times are taken; these do. NULL: none
+	 * yet.
+	 */
+	struct store_place *recent;
+	size_t recent_count; /* how many were ever added */
 };
 
 struct profile_store *profile_store_new(const struct profile_store_options *o)
@@ -61,6 +78,7 @@ void profile_store_free(struct profile_store *s)
 		s->unused = t->next;
 		store_tools_free(t);
 	}
+	mem_free(s->recent);
 	mutex_destroy(&s->mu);
 	mem_free(s);
 }
@@ -118,6 +136,37 @@ int profile_store_unpack(struct store_tools *t, struct bytes body,
 	return rc;
 }
 
+/*
+ * Claim the place of a sample; false: another profile has it. A place that was
+ * claimed in vain is of no harm, as the next one is as good.
+ */
+static bool store_claim(struct profile_store *s, const struct sample *x)
+{
+	bool is_mine = false;
+	bool is_taken = false;
+	size_t n;
+
+	mutex_lock(&s->mu);
+	if (!s->recent)
+		s->recent = mem_zalloc(RECENT_MAX, sizeof(*s->recent));
+	n = s->recent_count < RECENT_MAX ? s->recent_count : RECENT_MAX;
+	for (size_t i = 0; i < n && !is_taken; i++) {
+		const struct store_place *p = &s->recent[i];
+
+		if (p->ms != x->ms || p->series != x->labels->hash)
+			continue;
+		is_mine = p->hash == x->hash;
+		is_taken = !is_mine;
+	}
+	if (!is_taken && !is_mine)
+		s->recent[s->recent_count++ % RECENT_MAX] =
+			(struct store_place){ .series = x->labels->hash,
+					      .ms = x->ms,
+					      .hash = x->hash };
+	mutex_unlock(&s->mu);
+	return !is_taken;
+}
+
 /* Compress the body of `s` if it is uncompressed and gets smaller. */
 static void store_tools_pack(struct store_tools *t, struct sample *s)
 {
@@ -142,10 +191,15 @@ int profile_store_append(struct store_tools *t, const struct store_order *order,
 	unpacked_sample(t->unpacked, t->body, &s);
 	if (order->pack)
 		store_tools_pack(t, &s);
-	rc = a->append(a, &s, &out->lsn, err);
-	while (rc == ERR_EXISTS && nudged < order->nudges) {
-		s.ms = order->ms + ++nudged;
-		rc = a->append(a, &s, &out->lsn, err);
+	for (;;) {
+		s.ms = order->ms + nudged;
+		s.may_move = nudged < order->nudges;
+		rc = s.may_move && !store_claim(t->store, &s) ?
+			     ERR_EXISTS :
+			     a->append(a, &s, &out->lsn, err);
+		if (rc != ERR_EXISTS || !s.may_move)
+			break;
+		nudged++;
 	}
 	out->nudged = nudged;
 	out->samples = s.sample_count;

@@ -39,6 +39,11 @@ struct sample {
 	uint64_t sample_count;
 	int64_t duration_ns;
 	int64_t period;
+	/*
+	 * The caller tries another time after ERR_EXISTS, so that it is not
+	 * counted as a conflict.
+	 */
+	bool may_move;
 };
 
 /* The interface, as a table of functions. */

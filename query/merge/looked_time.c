@@ -72,22 +72,6 @@ struct looked_series {
 };
 
 /*
- * Return for how many seconds row i of a view counts: its duration or, if the
- * profiles of the series have none and count since the profile before, the
- * distance to that profile (of the first row: to the next).
- */
-static double looked_time_of(const struct totals_view *v, size_t i)
-{
-	const struct totals_row *row = &v->rows[i];
-
-	if (row->duration_ns > 0)
-		return (double)row->duration_ns / 1e9;
-	if (!v->increments || v->count == 1)
-		return 0;
-	return (double)(i ? row->ms - row[-1].ms : row[1].ms - row->ms) / 1e3;
-}
-
-/*
  * Add a profile, of which the sample type `at` is asked for. Values that do not
  * count for a time say nothing.
  */
@@ -106,7 +90,7 @@ static void looked_time_add_row(struct looked_time *l, struct looked_series *x,
 	l->has_flows = true;
 	x->total += (double)v->totals[row->first + at];
 	if (!looked_time_is_covered(x->node, row))
-		x->seconds += looked_time_of(v, i);
+		x->seconds += (double)querier_interval_ns(v, row) / 1e9;
 }
 
 int looked_time_add(struct looked_time *l, const struct coverage_node *node,

@@ -347,9 +347,8 @@ static void add_rows_divisor(struct compare_piece *x, size_t first, size_t end,
 				i ? (double)(row->ms - x->t->rows[i - 1].ms) /
 						1e3 :
 				    0;
-		else if (row->duration_ns > 0 &&
-			 !(node && coverage_has(node, row_middle(row))))
-			seconds += (double)row->duration_ns / 1e9;
+		else if (!(node && coverage_has(node, row_middle(row))))
+			seconds += (double)querier_interval_ns(x->t, row) / 1e9;
 	}
 	add_divisor(x, x->c->values.kind == KIND_STATE ? 1 : seconds);
 }

@@ -169,7 +169,34 @@ Test(profile_store, a_profile_moves_to_the_next_free_time)
 	cr_expect(d.shelf.count == 4);
 	d.shelf.calls = 0;
 	cr_expect(desk_put_seed(&d, 9, 1000, 3, &receipt) == ERR_EXISTS);
-	cr_expect(d.shelf.calls == 4);
+	cr_expect(d.shelf.calls == 1, "the last time is asked for an error");
+	desk_end(&d);
+}
+
+/* The storage of an agent takes any number of profiles of one time. */
+static int blind_append(struct appender *a, const struct sample *s,
+			uint64_t *lsn, struct err *err UNUSED)
+{
+	struct shelf *f = (struct shelf *)a;
+
+	f->ms[f->count++] = s->ms;
+	*lsn = 100 + f->count;
+	return 0;
+}
+
+Test(profile_store, a_storage_that_does_not_look_gets_different_times)
+{
+	struct store_receipt receipt;
+	struct desk d;
+
+	desk_begin(&d);
+	d.shelf.appender.append = blind_append;
+	for (int i = 0; i < 4; i++)
+		cr_assert(!desk_put_seed(&d, i, 1000, 3, &receipt));
+	cr_assert(!desk_put_seed(&d, 2, 1000, 3, &receipt), "a retry");
+	for (int i = 0; i < 4; i++)
+		cr_expect(d.shelf.ms[i] == 1000 + i);
+	cr_expect(d.shelf.ms[4] == 1002);
 	desk_end(&d);
 }
 

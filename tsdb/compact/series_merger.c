@@ -94,19 +94,19 @@ static void cursor_fini(struct cursor *c)
 }
 
 /*
- * Whether a label tells the profile types of one process apart, or what made
- * their profiles: __name__ and other labels that begin with "__", and those of
- * the library that measured.
+ * Whether a label says nothing of the program: __name__ and other labels that
+ * begin with "__", such as the number of a start of a process, and those of the
+ * library that measured.
  */
-static bool is_of_type(struct str name)
+static bool is_no_program(struct str name)
 {
 	return str_starts(name, str_of("__")) ||
 	       str_starts(name, str_of("otel.scope."));
 }
 
 /*
- * Hash the labels without those of the profile type. All profile types of one
- * target have the same hash, so their series form a stripe.
+ * Hash the labels of the program. All profile types of one target have the same
+ * hash, so their series form a stripe.
  */
 static uint64_t target_of(const struct labels *ls, struct buf *scratch)
 {
@@ -115,7 +115,7 @@ static uint64_t target_of(const struct labels *ls, struct buf *scratch)
 
 	buf_reset(scratch);
 	while (labels_next(&it, &l)) {
-		if (is_of_type(l.name))
+		if (is_no_program(l.name))
 			continue;
 		enc_str(scratch, l.name);
 		enc_str(scratch, l.value);

@@ -125,7 +125,7 @@ static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 		*lsn = wal_end(db->wal);
 		return 1;
 	}
-	if (rc == ERR_EXISTS)
+	if (rc == ERR_EXISTS && !s->may_move)
 		metric_add(db->metrics.conflicts, 1);
 	if (!rc && must_wait(db, db_open_head(db, window_start(s->ms)), s))
 		rc = err_set(

@@ -232,6 +232,11 @@ struct totals_view {
 	size_t typeset_count;
 	/* the label LABEL_DELTA says that values count an interval */
 	bool increments;
+	/*
+	 * The usual time between two profiles, if `increments`; 0: unknown. It
+	 * is that of all rows, also if some are left out later.
+	 */
+	int64_t interval_ms;
 };
 
 /*
@@ -242,6 +247,14 @@ static inline bool querier_counts_interval(const struct totals_view *v,
 					   const struct totals_row *row)
 {
 	return row->duration_ns > 0 || v->increments;
+}
+
+/* Return the length of this interval in nanoseconds; 0: it is unknown. */
+static inline int64_t querier_interval_ns(const struct totals_view *v,
+					  const struct totals_row *row)
+{
+	return row->duration_ns > 0 ? row->duration_ns :
+				      v->interval_ms * 1000000;
 }
 
 /*

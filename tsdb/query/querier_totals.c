@@ -243,6 +243,40 @@ static int querier_collect(struct querier *q, size_t i, int64_t from,
 	return rc;
 }
 
+/* Order for qsort. */
+static int distance_by_size(const void *a, const void *b)
+{
+	const int64_t *x = a;
+	const int64_t *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/*
+ * Return the usual time between two profiles: the median, so that a program that
+ * was down for a while does not count. Profiles of one time that were stored
+ * within a second are of one interval.
+ */
+static int64_t usual_distance(const struct totals *t)
+{
+	VEC(int64_t) distances = { 0 };
+	int64_t median = 0;
+
+	for (size_t i = 1; i < t->rows.count; i++) {
+		int64_t ms = t->rows.v[i].ms - t->rows.v[i - 1].ms;
+
+		if (ms >= 1000)
+			*vec_add(&distances) = ms;
+	}
+	if (distances.count) {
+		qsort(distances.v, distances.count, sizeof(*distances.v),
+		      distance_by_size);
+		median = distances.v[distances.count / 2];
+	}
+	vec_fini(&distances);
+	return median;
+}
+
 /*
  * If a flush moves profiles while they are being collected, the totals are
  * collected again. After LOOKS attempts the result is returned, although
@@ -271,5 +305,7 @@ int querier_totals(struct querier *q, size_t i, int64_t from, int64_t to,
 			labels_get(querier_labels(q, i), str_of(LABEL_DELTA)),
 			"false"),
 	};
+	if (out->increments)
+		out->interval_ms = usual_distance(t);
 	return 0;
 }
