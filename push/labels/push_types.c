@@ -9,6 +9,10 @@ int push_types_parse(struct push_types *t, struct bytes json, struct err *err)
 {
 	int rc;
 
+	if (json.len > PUSH_TYPES_BYTES_MAX)
+		return err_set(err, ERR_INVALID,
+			       "sample_type_config is longer than %d bytes",
+			       PUSH_TYPES_BYTES_MAX);
 	t->is_set = true;
 	yaml_parse_json(&t->yaml, "sample_type_config", json);
 	rc = yaml_check(&t->yaml, err);
@@ -59,7 +63,8 @@ static struct str push_types_shown(const struct push_types *t, struct str type)
 	};
 	struct str shown = push_types_text(t, type, "display-name");
 
-	for (size_t i = 0; !shown.len && i < ARRAY_SIZE(defaults); i++) {
+	/* As in Pyroscope, a configuration takes the place of all defaults. */
+	for (size_t i = 0; !t->is_set && i < ARRAY_SIZE(defaults); i++) {
 		if (str_is(type, defaults[i].type))
 			return str_of(defaults[i].shown);
 	}
@@ -114,9 +119,11 @@ bool push_types_cumulative(const struct push_types *t)
 	const struct yaml_node *root = t->is_set ? t->yaml.root : NULL;
 
 	for (size_t i = 0; root && i + 1 < root->count; i += 2) {
-		if (str_is(push_types_text(t, root->items[i]->text,
-					   "cumulative"),
-			   "true"))
+		const struct yaml_node *value =
+			yaml_child(root->items[i + 1], "cumulative");
+
+		if (value && value->kind == YAML_SCALAR &&
+		    str_is(value->text, "true"))
 			return true;
 	}
 	return false;

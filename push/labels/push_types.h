@@ -15,6 +15,10 @@
 #include "base/yaml.h"
 #include "model/types.h"
 
+enum {
+	PUSH_TYPES_BYTES_MAX = 64 * 1024 /* of the field */
+};
+
 /* The field sample_type_config; the zero value is an absent field. */
 struct push_types {
 	struct yaml yaml;

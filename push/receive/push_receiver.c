@@ -124,7 +124,10 @@ static int push_time_parse(struct str text, int64_t now_ms, int64_t *ms,
 			"parameter \"from\": expected a Unix time or a time such as now-10s, not \"%.*s\"",
 			STR_ARG(str_clip(text, 40)));
 	}
-	/* Each bound is in the 24th century, or long before 1980. */
+	if (n < 0)
+		return err_set(err, ERR_INVALID,
+			       "parameter \"from\" must not be negative");
+	/* Each bound is in the year 2286, or in 1970. */
 	if (n < 10000000000)
 		*ms = n * 1000;
 	else if (n < 10000000000000)
@@ -157,11 +160,16 @@ static void pushing_refuse(struct pushing *p, const struct labels *labels,
 		return;
 	if (p->why.len)
 		buf_str(&p->why, "; ");
-	if (labels) {
-		labels_text(labels, &p->why);
-		buf_str(&p->why, ": ");
-	}
 	buf_str(&p->why, why->msg);
+	if (labels) {
+		struct buf text = { 0 };
+
+		/* Long labels must not push the next reason out. */
+		labels_text(labels, &text);
+		buf_printf(&p->why, " (%.*s)",
+			   STR_ARG(str_clip(str_from(buf_bytes(&text)), 200)));
+		buf_fini(&text);
+	}
 }
 
 /*
@@ -173,9 +181,15 @@ static void pushing_mark_delta(const struct pushing *p, const struct scan *scan,
 {
 	static const char library[] = "com.grafana.pyroscope/";
 	struct str scope = labels_builder_get(b, str_of("otel.scope.name"));
-	bool sends_increments = p->in->protocol == PUSH_INGEST ?
-					!push_types_cumulative(&p->types) :
-					str_starts(scope, str_of(library));
+	/*
+	 * A bare body may be a profile of the process since its start, which
+	 * somebody sends by hand; SDKs send a form, or name their library.
+	 */
+	bool sends_increments = str_starts(scope, str_of(library)) ||
+				(p->in->protocol == PUSH_INGEST &&
+				 multipart_is(p->in->content_type));
+
+	sends_increments &= !push_types_cumulative(&p->types);
 
 	if (sends_increments && !scan->duration_ns &&
 	    push_types_count(&scan->types))
@@ -401,6 +415,10 @@ static int pushing_inflate(struct pushing *p, struct buf *out,
 	rc = gzip_decompress(gzip, in->body, out, err);
 	gzip_free(gzip);
 	*message = buf_bytes(out);
+	if (rc == ERR_TOOBIG)
+		return err_set(
+			err, ERR_INVALID,
+			"the gzip stream of the request is longer than its end says: send it as one member");
 	return rc ? err_wrap(err, ERR_INVALID,
 			     "the body of the request is no gzip stream") :
 		    0;

@@ -129,6 +129,19 @@ static int multipart_end_line(const uint8_t **pos, const uint8_t *end,
 	return 1;
 }
 
+/* Whether two parts have the same name. */
+static bool multipart_repeats(const struct multipart *m)
+{
+	for (size_t i = 0; i < m->count; i++) {
+		for (size_t k = 0; k < i; k++) {
+			if (m->parts[i].name.len &&
+			    str_eq(m->parts[i].name, m->parts[k].name))
+				return true;
+		}
+	}
+	return false;
+}
+
 int multipart_split(const char *content_type, struct bytes body,
 		    struct multipart *out, struct err *err)
 {
@@ -163,6 +176,10 @@ int multipart_split(const char *content_type, struct bytes body,
 		if (rc)
 			return rc;
 	}
+	if (!rc && multipart_repeats(out))
+		return err_set(
+			err, ERR_INVALID,
+			"the form has two parts of the same name; send each profile in a request of its own");
 	return rc;
 }
 

@@ -33,7 +33,7 @@ bool multipart_is(const char *content_type);
 
 /*
  * Split a body. ERR_INVALID: the header names no boundary, or the body is
- * malformed, incomplete or has too many parts.
+ * malformed, incomplete, or has too many parts or two of one name.
  */
 NODISCARD int multipart_split(const char *content_type, struct bytes body,
 			      struct multipart *out, struct err *err);

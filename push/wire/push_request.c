@@ -62,21 +62,23 @@ static int push_request_check_series(struct bytes series, size_t *profiles,
 	struct wire w = wire_init(series);
 	struct wire_field f;
 	size_t labels = 0;
+	size_t bytes = 0;
 
 	while (!w.bad && wire_next(&w, &f)) {
 		if (f.type != WIRE_BYTES || f.number > SERIES_SAMPLES)
 			continue;
 		w.bad = !push_request_is_sound(f.bytes);
 		labels += f.number == SERIES_LABELS;
+		bytes += f.number == SERIES_LABELS ? f.bytes.len : 0;
 		*profiles += f.number == SERIES_SAMPLES;
 	}
 	if (w.bad)
 		return err_set(err, ERR_INVALID, MALFORMED);
-	if (labels > PUSH_LABELS_MAX)
+	if (labels > PUSH_LABELS_MAX || bytes > PUSH_LABELS_BYTES_MAX)
 		return err_set(
 			err, ERR_INVALID,
-			"a series of the request has more than %d labels",
-			PUSH_LABELS_MAX);
+			"a series of the request has more than %d labels, or more than %d bytes of labels",
+			PUSH_LABELS_MAX, PUSH_LABELS_BYTES_MAX);
 	if (*profiles > PUSH_PROFILES_MAX)
 		return err_set(err, ERR_INVALID,
 			       "the request has more than %d profiles",

@@ -15,7 +15,9 @@
 
 enum {
 	PUSH_PROFILES_MAX = 10000, /* of one request */
-	PUSH_LABELS_MAX = 1000     /* of one series, before they are checked */
+	/* of one series, before its labels are checked */
+	PUSH_LABELS_MAX = 1000,
+	PUSH_LABELS_BYTES_MAX = 2 * LABELS_BYTES_MAX
 };
 
 /* A series of a request: labels, and profiles. */
@@ -27,7 +29,7 @@ struct push_series {
 /*
  * Check the structure of a message, and count its profiles. ERR_INVALID: it is
  * malformed, or has more than PUSH_PROFILES_MAX profiles or a series with more
- * than PUSH_LABELS_MAX labels.
+ * than PUSH_LABELS_MAX labels or PUSH_LABELS_BYTES_MAX bytes of labels.
  */
 NODISCARD int push_request_check(struct bytes message, size_t *profiles,
 				 struct err *err);

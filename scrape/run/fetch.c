@@ -83,15 +83,17 @@ static int fetch_store(struct fetch *j, struct err *err)
 	const struct store_order order = { .labels = j->target->spec.labels,
 					   .ms = j->sample_ms };
 	struct store_receipt receipt = { 0 };
-	int rc = profile_store_put(t, buf_bytes(&j->body), &order, &receipt,
-				   err);
+	const struct unpacked *u;
+	int rc = profile_store_unpack(t, buf_bytes(&j->body), &u, err);
 
+	if (!rc) {
+		rc = profile_store_append(t, &order, &receipt, err);
+		if (rc)
+			err_wrap(err, rc, "cannot store the profile");
+		else if (!receipt.samples)
+			metric_add(s->metrics.empty, 1);
+	}
 	profile_store_give(s->store, t);
-	if (!rc && !receipt.samples)
-		metric_add(s->metrics.empty, 1);
-	/* The other errors name the profile or its time themselves. */
-	if (rc && rc != ERR_INVALID && rc != ERR_TOOBIG)
-		err_wrap(err, rc, "cannot store the profile");
 	return rc;
 }
 

@@ -283,13 +283,21 @@ def an_agent_passes_pushed_profiles_on(d):
     central = Everprof(f'{d}/central', flags=['--web.enable-remote-write-receiver', *PUSH[1:]]).ready()
     config = f'remote_write:\n- url: {central.url}/api/v1/write\n'
     a = Agent(f'{d}/agent', config, flags=['--web.enable-push-receiver'])
-    body = profile('through the agent')
+    # Workers of one host without labels of their own, at one time; one of them sends twice.
+    bodies = [profile(f'worker {i}') for i in range(20)]
     now = int(time.time())
-    answer = a.get('/ingest', data=body, method='POST', name='app{host=h}', format='pprof', **{'from': now})
-    assert answer.status == 200, answer.body
-    wait_until('arrived', 30, lambda: central.range('{service_name="app"}'))
+    for body in bodies + bodies[3:4]:
+        answer = a.get('/ingest', data=body, method='POST', name='app{host=h}', format='pprof', **{'from': now})
+        assert answer.status == 200, answer.body
+
+    def arrived():
+        found = central.range('{service_name="app"}')
+        return found and len(found[0]['timestamps']) == 20
+
+    wait_until('arrived', 30, arrived)
     [found] = central.range('{service_name="app"}')
-    assert plain(central.raw(found['labels'], found['timestamps'][0]).body) == body
+    assert {plain(central.raw(found['labels'], at).body) for at in found['timestamps']} == set(bodies)
+    assert not central.metric('everprof_remote_write_conflicts_total')
     assert a.stop() == 0, a.text()
     central.finish()
 

@@ -112,6 +112,11 @@ Test(multipart, malformed_forms_say_what_is_wrong)
 		{ TYPE, "--xyzabc\r\n\r\na\r\n--xyz--", "boundary line" },
 		{ TYPE, "--xyz\r\nA: b\r\nc\r\n--xyz--", "do not end" },
 		{ TYPE, "--xyz\r\n\r\nabc", "incomplete" },
+		{ TYPE,
+		  "--xyz\r\nContent-Disposition: form-data; name=a\r\n\r\n1\r\n"
+		  "--xyz\r\nContent-Disposition: form-data; name=a\r\n\r\n2\r\n"
+		  "--xyz--",
+		  "same name" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

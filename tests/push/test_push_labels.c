@@ -114,6 +114,8 @@ Test(push_labels, sample_types_tell_the_type_of_the_profile)
 		{ "goroutine",
 		  "{\"goroutine\":{\"display-name\":\"goroutine\"}}",
 		  "goroutine" },
+		{ "goroutine", "{\"goroutine\":{\"units\":\"x\"}}",
+		  "goroutine" },
 		{ "contentions,delay", NULL, "mutex" },
 		{ "contentions,delay",
 		  "{\"contentions\":{\"display-name\":\"block_count\"}}",

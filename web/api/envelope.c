@@ -97,6 +97,8 @@ void answer_plain_error(struct answer *a, const struct err *err)
 	answer_error(a, err);
 	if (err->code == ERR_CORRUPT || err->code == ERR_EXISTS)
 		a->status = 422;
+	if (err->code == ERR_IO)
+		a->status = 503;
 	buf_reset(&a->body);
 	buf_str(&a->body, err->msg);
 	a->content_type = "text/plain; charset=utf-8";

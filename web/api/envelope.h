@@ -39,7 +39,8 @@ void answer_error(struct answer *a, const struct err *err);
 
 /*
  * The same with the message alone, as plain text. A profile that was refused
- * (ERR_CORRUPT, ERR_EXISTS) has the status 422.
+ * (ERR_CORRUPT, ERR_EXISTS) has the status 422, a disk that fails (ERR_IO) 503,
+ * because the client may send the profile again.
  */
 void answer_plain_error(struct answer *a, const struct err *err);
 
