@@ -5,6 +5,13 @@
 #include <zstd.h>
 
 #include "base/mem.h"
+#include "base/units.h"
+
+/*
+ * A decompressor is kept if it has at most this many bytes: enough for windows
+ * of 8 MiB, which every decoder should support (RFC 8878, 3.1.1.1.2).
+ */
+#define DECOMPRESSOR_KEEP ((size_t)(10 * MIB))
 
 /*
  * zstd's contexts for compression (`out`) and decompression (`in`), NULL until
@@ -129,6 +136,18 @@ static ZSTD_DCtx *zstd_get_decompressor(struct zstd *z)
 	return z->in;
 }
 
+/*
+ * Free a decompressor with an unusually large window: a frame of a few bytes
+ * from outside may demand 128 MiB, which would be kept for the next frame.
+ */
+static void zstd_shrink(struct zstd *z)
+{
+	if (!z->in || ZSTD_sizeof_DCtx(z->in) <= DECOMPRESSOR_KEEP)
+		return;
+	ZSTD_freeDCtx(z->in);
+	z->in = NULL;
+}
+
 int zstd_decompress(struct zstd *z, struct bytes in, size_t want,
 		    struct buf *out, struct err *err)
 {
@@ -136,8 +155,10 @@ int zstd_decompress(struct zstd *z, struct bytes in, size_t want,
 				     err);
 }
 
-int zstd_decompress_after(struct zstd *z, struct bytes prefix, struct bytes in,
-			  size_t want, struct buf *out, struct err *err)
+/* Implement zstd_decompress_after(); the decompressor keeps its window. */
+static int zstd_decompress_part(struct zstd *z, struct bytes prefix,
+				struct bytes in, size_t want, struct buf *out,
+				struct err *err)
 {
 	ZSTD_DCtx *d = zstd_get_decompressor(z);
 	ZSTD_inBuffer i = { .src = in.ptr, .size = in.len };
@@ -171,12 +192,23 @@ int zstd_decompress_after(struct zstd *z, struct bytes prefix, struct bytes in,
 	return 0;
 }
 
+int zstd_decompress_after(struct zstd *z, struct bytes prefix, struct bytes in,
+			  size_t want, struct buf *out, struct err *err)
+{
+	int rc = zstd_decompress_part(z, prefix, in, want, out, err);
+
+	zstd_shrink(z);
+	return rc;
+}
+
 /*
+ * Implement zstd_decompress_all(); the decompressor keeps its window.
+ *
  * The loop goes on while rc is not 0, and rc is 0 only at the end of a frame.
  * Input that ends inside a frame is thus recognised as cut short.
  */
-int zstd_decompress_all(struct zstd *z, struct bytes in, struct buf *out,
-			struct err *err)
+static int zstd_decompress_whole(struct zstd *z, struct bytes in,
+				 struct buf *out, struct err *err)
 {
 	ZSTD_inBuffer i = { .src = in.ptr, .size = in.len };
 	ZSTD_DCtx *d = zstd_get_decompressor(z);
@@ -212,6 +244,15 @@ int zstd_decompress_all(struct zstd *z, struct bytes in, struct buf *out,
 				       "zstd frame is damaged or truncated");
 	}
 	return 0;
+}
+
+int zstd_decompress_all(struct zstd *z, struct bytes in, struct buf *out,
+			struct err *err)
+{
+	int rc = zstd_decompress_whole(z, in, out, err);
+
+	zstd_shrink(z);
+	return rc;
 }
 
 int zstd_declared_size(struct bytes in, size_t *size, struct err *err)
