@@ -56,6 +56,11 @@ struct pushing {
 	uint64_t first;
 	uint64_t last;
 	struct buf why; /* which profiles were refused, and why */
+	/*
+	 * The first profile whose time the clock cannot judge yet; code 0:
+	 * none. The others are stored, and the client sends all of them again.
+	 */
+	struct err later;
 };
 
 #define PUSH_COUNTER(member_, protocol_, text_, name_, help_)               \
@@ -238,6 +243,16 @@ static int pushing_append(struct pushing *p, const struct scan *scan,
 	return 0;
 }
 
+/* ERR_TIMEOUT: the request has taken too long. */
+static int pushing_check_time(const struct pushing *p, struct err *err)
+{
+	if (clock_mono_ns() <= p->in->deadline_ns)
+		return 0;
+	return err_set(
+		err, ERR_TIMEOUT,
+		"the profiles of the request could not be stored in time (--query.timeout)");
+}
+
 /*
  * Store one profile with the labels that the client sent. Returns an error only
  * if it is temporary (profile_store_may_retry()); with other errors, the profile
@@ -250,17 +265,20 @@ static int pushing_store(struct pushing *p, const struct labels_builder *sent,
 	struct labels *labels = NULL;
 	int rc;
 
-	if (clock_mono_ns() > p->in->deadline_ns)
-		return err_set(
-			err, ERR_TIMEOUT,
-			"the profiles of the request could not be stored in time (--query.timeout)");
-	rc = profile_store_unpack(p->tools, profile, &u, err);
+	rc = pushing_check_time(p, err);
+	if (!rc)
+		rc = profile_store_unpack(p->tools, profile, &u, err);
 	if (!rc)
 		rc = pushing_labels(p, &u->scan, sent, &labels, err);
 	if (!rc)
 		rc = pushing_append(p, &u->scan, labels, err);
 	if (rc && !profile_store_may_retry(rc)) {
 		pushing_refuse(p, labels, err);
+		rc = 0;
+	}
+	if (rc == ERR_AGAIN) {
+		if (!p->later.code)
+			p->later = *err;
 		rc = 0;
 	}
 	labels_unref(labels);
@@ -442,8 +460,11 @@ static int pushing_v1(struct pushing *p, struct err *err)
 	if (!rc)
 		rc = push_request_check(message, &p->profiles, err);
 	w = wire_init(message);
-	while (!rc && push_request_next(&w, &s))
-		rc = pushing_series(p, &s, err);
+	while (!rc && push_request_next(&w, &s)) {
+		rc = pushing_check_time(p, err);
+		if (!rc)
+			rc = pushing_series(p, &s, err);
+	}
 	buf_fini(&inflated);
 	return rc;
 }
@@ -476,6 +497,8 @@ int push_receiver_take(struct push_receiver *r, const struct push_input *in,
 		rc = a->sync(a, p.first, p.last, err);
 	if (!rc)
 		metric_add(r->metrics.stored[in->protocol], (int64_t)p.stored);
+	if (!rc && p.later.code)
+		rc = err_set(err, ERR_AGAIN, "%s", p.later.msg);
 	if (!rc && p.refused)
 		rc = pushing_tell_refused(&p, err);
 	metric_add(r->metrics.failed[in->protocol], rc != 0);

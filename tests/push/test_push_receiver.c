@@ -21,6 +21,7 @@ struct shelf {
 	struct appender appender; /* first, so that calls can cast it */
 	int code;
 	int sync_code;
+	int64_t again_ms; /* ERR_AGAIN for profiles of this time; 0: none */
 	size_t count;
 	size_t synced;
 	int64_t ms[32];
@@ -35,6 +36,8 @@ static int shelf_append(struct appender *a, const struct sample *s,
 
 	if (f->code)
 		return err_set(err, f->code, "storage says no");
+	if (f->again_ms && s->ms == f->again_ms)
+		return err_set(err, ERR_AGAIN, "not yet");
 	labels_text(s->labels, &text);
 	for (size_t i = 0; i < f->count; i++) {
 		if (f->ms[i] == s->ms &&
@@ -314,6 +317,26 @@ Test(push_receiver, good_profiles_are_durable_beside_refused_ones)
 	cr_expect(strstr(d.err.msg, "__name__"), "%s", d.err.msg);
 	cr_expect(d.shelf.count == 1);
 	cr_expect(d.shelf.synced == 1);
+	buf_fini(&good);
+	desk_end(&d);
+}
+
+Test(push_receiver, a_time_that_cannot_be_judged_yet_holds_up_no_other)
+{
+	struct buf early = { 0 };
+	struct buf good = { 0 };
+	struct desk d;
+
+	desk_begin_v1(&d);
+	d.shelf.again_ms = NOW + 7200000;
+	add_profile(&early, "cpu", (NOW + 7200000) * 1000000, 1);
+	add_profile(&good, "cpu", NOW * 1000000, 1);
+	add_series(&d.body, "process_cpu", "shop", buf_bytes(&early),
+		   buf_bytes(&good));
+	cr_expect(desk_take(&d) == ERR_AGAIN);
+	cr_expect(d.shelf.count == 1);
+	cr_expect(d.shelf.synced == 1, "what is stored is durable");
+	buf_fini(&early);
 	buf_fini(&good);
 	desk_end(&d);
 }
