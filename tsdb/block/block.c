@@ -367,10 +367,7 @@ static int read_chunk(void *ctx, const struct chunk *g, struct buf *scratch,
 			b->path, (unsigned long long)(g->at >> 32) + 1);
 	blob = b->chunks[g->at >> 32];
 	if (!blob)
-		return err_set(
-			err, b->unreadable ? ERR_IO : ERR_CORRUPT,
-			"%s: chunks/%06llu is missing or could not be opened",
-			b->path, (unsigned long long)(g->at >> 32) + 1);
+		return block_tell_absent(b, "chunks", (g->at >> 32) + 1, err);
 	if (at + LENGTH_MAX > blob_size(blob)) /* no room for a chunk */
 		return chunk_damaged(blob, at, err);
 	rc = blob_view(blob, at, LENGTH_MAX, scratch, &v, err);
@@ -452,6 +449,14 @@ int block_lookup(struct block *b, uint32_t ref, int64_t ms,
 		rc = chunks_find(&source, &groups, ms, &out->group, err);
 	chunks_fini(&groups);
 	return rc;
+}
+
+int block_tell_absent(const struct block *b, const char *folder,
+		      uint64_t number, struct err *err)
+{
+	return err_set(err, b->unreadable ? ERR_IO : ERR_CORRUPT,
+		       "%s/%s/%06llu is missing or could not be opened",
+		       b->path, folder, (unsigned long long)number);
 }
 
 struct file *block_values(const struct block *b, uint32_t file)

@@ -143,6 +143,14 @@ NODISCARD int block_lookup(struct block *b, uint32_t ref, int64_t ms,
  */
 struct file *block_values(const struct block *b, uint32_t file);
 
+/*
+ * Set the error for a file of `folder` that the block lacks or could not open,
+ * and return it: ERR_IO if some file could not be opened because the disk failed,
+ * else ERR_CORRUPT.
+ */
+int block_tell_absent(const struct block *b, const char *folder,
+		      uint64_t number, struct err *err);
+
 /* The current tombstones, with a reference that the caller releases. */
 struct tombstones *block_tombstones(struct block *b);
 

@@ -55,18 +55,6 @@ static int no_codec(struct part p, const struct chunk_meta *h, struct err *err)
 		p.head ? p.head->path : p.block->path, h->codec);
 }
 
-/*
- * Report a values file of a block that is missing or could not be opened. A
- * head always has its file.
- */
-static int no_file(struct part p, const struct chunk_meta *h, struct err *err)
-{
-	return err_set(err,
-		       p.block && p.block->unreadable ? ERR_IO : ERR_CORRUPT,
-		       "%s/values/%06u is missing or could not be opened",
-		       p.block ? p.block->path : p.head->path, h->place.file);
-}
-
 int values_table(struct values_reader *r, struct part p,
 		 const struct chunk_meta *h, struct table_ref **out,
 		 struct err *err)
@@ -85,7 +73,7 @@ int values_table(struct values_reader *r, struct part p,
 		 */
 		return no_codec(p, h, err);
 	if (!f)
-		return no_file(p, h, err);
+		return block_tell_absent(p.block, "values", h->place.file, err);
 	/* Consecutive chunks usually share a stripe, and so its table. */
 	if (!r->table || r->table_file != f ||
 	    r->table_place.offset != at->offset) {
@@ -171,7 +159,7 @@ static int read_group(struct values_reader *r, struct part p,
 	if (!codec)
 		return no_codec(p, h, err);
 	if (!f)
-		return no_file(p, h, err);
+		return block_tell_absent(p.block, "values", h->place.file, err);
 	if (r->codec != codec)
 		put_decoder(r);
 	r->codec = codec;

@@ -562,10 +562,7 @@ static int plan_file(struct rewriter *r, uint32_t part, uint32_t number,
 	char name[META_NAME_MAX];
 
 	if (!block_values(b, number))
-		return err_set(
-			err, ERR_CORRUPT,
-			"%s/values/%06u is missing or could not be opened",
-			b->path, number);
+		return block_tell_absent(b, "values", number, err);
 	*out = plan = &r->files[part][number];
 	if (plan->seen)
 		return 0;
