@@ -293,6 +293,9 @@ int query_add_series(struct query_merge *g, struct querier *q, size_t series,
 	if (!rc)
 		rc = querier_totals(q, series, side->from, side->to, &t, err);
 	all = rc ? 0 : t.count;
+	/* Before the filter leaves profiles out. */
+	if (!rc && t.increments)
+		t.interval_ms = querier_usual_distance(&t);
 	if (!rc)
 		rc = total_filter_reduce(&side->totals, g->work, &t, &rows,
 					 err);

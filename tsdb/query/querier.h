@@ -233,8 +233,8 @@ struct totals_view {
 	/* the label LABEL_DELTA says that values count an interval */
 	bool increments;
 	/*
-	 * The usual time between two profiles, if `increments`; 0: unknown. It
-	 * is that of all rows, also if some are left out later.
+	 * The result of querier_usual_distance(), if `increments` and the
+	 * caller has asked for it; 0: unknown.
 	 */
 	int64_t interval_ms;
 };
@@ -266,5 +266,12 @@ static inline int64_t querier_interval_ns(const struct totals_view *v,
 NODISCARD int querier_totals(struct querier *q, size_t i, int64_t from,
 			     int64_t to, struct totals_view *out,
 			     struct err *err);
+
+/*
+ * Return the usual time between two profiles of a view in ms, 0 if it is
+ * unknown: the median, so that a program that was down for a while does not
+ * count. Profiles within a second of each other are of one interval.
+ */
+int64_t querier_usual_distance(const struct totals_view *v);
 
 #endif

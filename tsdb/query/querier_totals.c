@@ -252,18 +252,13 @@ static int distance_by_size(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/*
- * Return the usual time between two profiles: the median, so that a program that
- * was down for a while does not count. Profiles of one time that were stored
- * within a second are of one interval.
- */
-static int64_t usual_distance(const struct totals *t)
+int64_t querier_usual_distance(const struct totals_view *v)
 {
 	VEC(int64_t) distances = { 0 };
 	int64_t median = 0;
 
-	for (size_t i = 1; i < t->rows.count; i++) {
-		int64_t ms = t->rows.v[i].ms - t->rows.v[i - 1].ms;
+	for (size_t i = 1; i < v->count; i++) {
+		int64_t ms = v->rows[i].ms - v->rows[i - 1].ms;
 
 		if (ms >= 1000)
 			*vec_add(&distances) = ms;
@@ -305,7 +300,5 @@ int querier_totals(struct querier *q, size_t i, int64_t from, int64_t to,
 			labels_get(querier_labels(q, i), str_of(LABEL_DELTA)),
 			"false"),
 	};
-	if (out->increments)
-		out->interval_ms = usual_distance(t);
 	return 0;
 }
