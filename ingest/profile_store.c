@@ -27,6 +27,7 @@ struct store_tools {
 	struct unpacked *unpacked;
 	struct bytes body;        /* of the last profile_store_unpack() */
 	struct buf packed;        /* a profile, compressed for the WAL */
+	struct buf message;       /* of profile_store_message() */
 	struct store_tools *next; /* in profile_store.unused */
 };
 
@@ -65,6 +66,7 @@ static void store_tools_free(struct store_tools *t)
 	unpacker_free(t->unpacker);
 	mem_free(t->unpacked);
 	buf_fini(&t->packed);
+	buf_fini(&t->message);
 	mem_free(t);
 }
 
@@ -81,11 +83,6 @@ void profile_store_free(struct profile_store *s)
 	mem_free(s->recent);
 	mutex_destroy(&s->mu);
 	mem_free(s);
-}
-
-struct appender *profile_store_appender(const struct profile_store *s)
-{
-	return s->o.appender;
 }
 
 /* Make new tools. */
@@ -120,10 +117,23 @@ void profile_store_give(struct profile_store *s, struct store_tools *t)
 	unpacker_done(t->unpacker);
 	if (t->packed.cap > KEEP)
 		buf_fini(&t->packed);
+	if (t->message.cap > KEEP)
+		buf_fini(&t->message);
 	mutex_lock(&s->mu);
 	t->next = s->unused;
 	s->unused = t;
 	mutex_unlock(&s->mu);
+}
+
+struct zstd *profile_store_zstd(struct store_tools *t)
+{
+	return t->zstd;
+}
+
+struct buf *profile_store_message(struct store_tools *t)
+{
+	buf_reset(&t->message);
+	return &t->message;
 }
 
 int profile_store_unpack(struct store_tools *t, struct bytes body,
@@ -142,29 +152,28 @@ int profile_store_unpack(struct store_tools *t, struct bytes body,
  */
 static bool store_claim(struct profile_store *s, const struct sample *x)
 {
-	bool is_mine = false;
-	bool is_taken = false;
+	const struct store_place *found = NULL;
+	bool is_free;
 	size_t n;
 
 	mutex_lock(&s->mu);
 	if (!s->recent)
 		s->recent = mem_zalloc(RECENT_MAX, sizeof(*s->recent));
 	n = s->recent_count < RECENT_MAX ? s->recent_count : RECENT_MAX;
-	for (size_t i = 0; i < n && !is_taken; i++) {
+	for (size_t i = 0; i < n && !found; i++) {
 		const struct store_place *p = &s->recent[i];
 
-		if (p->ms != x->ms || p->series != x->labels->hash)
-			continue;
-		is_mine = p->hash == x->hash;
-		is_taken = !is_mine;
+		if (p->ms == x->ms && p->series == x->labels->hash)
+			found = p;
 	}
-	if (!is_taken && !is_mine)
+	is_free = !found || found->hash == x->hash;
+	if (!found)
 		s->recent[s->recent_count++ % RECENT_MAX] =
 			(struct store_place){ .series = x->labels->hash,
 					      .ms = x->ms,
 					      .hash = x->hash };
 	mutex_unlock(&s->mu);
-	return !is_taken;
+	return is_free;
 }
 
 /* Compress the body of `s` if it is uncompressed and gets smaller. */

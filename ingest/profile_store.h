@@ -65,15 +65,20 @@ struct profile_store *profile_store_new(const struct profile_store_options *o);
 /* Free a store that no thread uses any more. NULL is a no-op. */
 void profile_store_free(struct profile_store *s);
 
-/* Return what syncs the appended profiles. */
-struct appender *profile_store_appender(const struct profile_store *s);
-
 /*
  * Take tools that no other thread uses, and give them back. There are at most
  * as many tools as were in use at the same time.
  */
 struct store_tools *profile_store_take(struct profile_store *s);
 void profile_store_give(struct profile_store *s, struct store_tools *t);
+
+/*
+ * Return a decompressor, and an empty buffer, for the request in which profiles
+ * came. Both belong to the tools; a large buffer is freed when they are given
+ * back.
+ */
+struct zstd *profile_store_zstd(struct store_tools *t);
+struct buf *profile_store_message(struct store_tools *t);
 
 /*
  * Decompress and scan a profile. The result, which the tools own, is valid

@@ -3,14 +3,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/mutex.h"
 #include "base/units.h"
-#include "base/zstd.h"
 #include "ingest/profile_store.h"
 #include "remotewrite/wire/write_body.h"
 #include "remotewrite/wire/write_request.h"
-
-#define KEEP (4 * MIB) /* bytes; larger buffers are freed after each request */
 
 /*
  * Bytes of a request for labels and framing, in addition to one profile of the
@@ -35,31 +31,17 @@ struct receiver_metrics {
 	struct metric *message_bytes;
 };
 
-/*
- * The decompressor and the buffer with which a thread handles a request. The
- * thread takes a struct from the list of unused ones, or makes one if the list
- * is empty, and puts the struct into the list afterwards. So there are at most
- * as many structs as requests have been handled at the same time.
- */
-struct receiver_tools {
-	struct zstd *zstd;
-	struct buf message; /* the decompressed request */
-	struct receiver_tools *next;
-};
-
 struct receiver {
 	struct receiver_options o;
 	struct receiver_metrics metrics;
 	struct profile_store *store;
-	struct mutex mu;
-	struct receiver_tools *tools; /* unused ones; guarded by mu */
 };
 
 /* One request while it is handled. */
 struct writing {
 	struct receiver *r;
-	struct receiver_tools *t;
-	struct store_tools *store;
+	struct store_tools *tools;
+	struct buf *message; /* the decompressed request, which `tools` has */
 	struct write_outcome *out;
 	int64_t deadline_ns;
 	/* LSNs of the first and the last sample that have to be durable. */
@@ -97,32 +79,16 @@ struct receiver *receiver_new(const struct receiver_options *o)
 		.appender = o->appender,
 		.limiter = o->limiter,
 		.max_profile = o->max_profile });
-	mutex_init(&r->mu);
 	metrics_register(o->metrics, receiver_rows, ARRAY_SIZE(receiver_rows),
 			 &r->metrics);
 	return r;
-}
-
-/* Free a struct receiver_tools, with its decompressor and buffer. */
-static void tools_free(struct receiver_tools *t)
-{
-	zstd_free(t->zstd);
-	buf_fini(&t->message);
-	mem_free(t);
 }
 
 void receiver_free(struct receiver *r)
 {
 	if (!r)
 		return;
-	while (r->tools) {
-		struct receiver_tools *t = r->tools;
-
-		r->tools = t->next;
-		tools_free(t);
-	}
 	profile_store_free(r->store);
-	mutex_destroy(&r->mu);
 	mem_free(r);
 }
 
@@ -139,34 +105,6 @@ static size_t max_message(const struct receiver *r)
 size_t receiver_max_body(const struct receiver *r)
 {
 	return max_message(r) + max_message(r) / 6 + 32;
-}
-
-/* Take unused tools from the list, or make new ones. */
-static struct receiver_tools *tools_take(struct receiver *r)
-{
-	struct receiver_tools *t;
-
-	mutex_lock(&r->mu);
-	t = r->tools;
-	if (t)
-		r->tools = t->next;
-	mutex_unlock(&r->mu);
-	if (t)
-		return t;
-	t = mem_new(struct receiver_tools);
-	t->zstd = zstd_new();
-	return t;
-}
-
-/* Put tools back into the list. A large buffer is not kept. */
-static void tools_give(struct receiver *r, struct receiver_tools *t)
-{
-	if (t->message.cap > KEEP)
-		buf_fini(&t->message);
-	mutex_lock(&r->mu);
-	t->next = r->tools;
-	r->tools = t;
-	mutex_unlock(&r->mu);
 }
 
 /*
@@ -209,7 +147,7 @@ static int append_sample(struct writing *w, struct labels *labels,
 		return err_set(
 			err, ERR_TIMEOUT,
 			"the profiles of the request could not be stored in time (--query.timeout of the receiver)");
-	rc = profile_store_put(w->store, sample->value, &order, &receipt, err);
+	rc = profile_store_put(w->tools, sample->value, &order, &receipt, err);
 	w->lsn = receipt.lsn;
 	return rc;
 }
@@ -250,12 +188,12 @@ static int append_series(struct writing *w, struct write_series *s,
 }
 
 /*
- * Append all samples of the checked message w->t->message. Then make those
+ * Append all samples of the checked message w->message. Then make those
  * samples durable that were not refused.
  */
 static int append_message(struct writing *w, struct err *err)
 {
-	struct wire message = wire_init(buf_bytes(&w->t->message));
+	struct wire message = wire_init(buf_bytes(w->message));
 	struct appender *a = w->r->o.appender;
 	struct write_series s;
 	int rc = 0;
@@ -271,10 +209,10 @@ static int append_message(struct writing *w, struct err *err)
  * Check the headers, reserve memory for the message at the limiter, decompress
  * the message, and check its structure.
  */
-static int receiver_decode(struct receiver *r, const struct write_input *in,
-			   struct receiver_tools *t,
+static int receiver_decode(struct writing *w, const struct write_input *in,
 			   struct write_request_size *size, struct err *err)
 {
+	struct receiver *r = w->r;
 	enum write_compression c = WRITE_SNAPPY;
 	size_t len = 0;
 	int rc = write_body_compression(in->content_type, in->content_encoding,
@@ -290,12 +228,12 @@ static int receiver_decode(struct receiver *r, const struct write_input *in,
 			err, ERR_LIMIT,
 			"no memory for the request: the part of the receiver's --ingest.memory that remote write, or this sender, may use is in use; retry later");
 	if (!rc)
-		rc = write_body_decode(c, t->zstd, in->body, len, &t->message,
-				       err);
+		rc = write_body_decode(c, profile_store_zstd(w->tools),
+				       in->body, len, w->message, err);
 	if (rc)
 		return rc;
 	metric_add(r->metrics.message_bytes, (int64_t)len);
-	return write_request_check(buf_bytes(&t->message), size, err);
+	return write_request_check(buf_bytes(w->message), size, err);
 }
 
 /*
@@ -314,8 +252,7 @@ int receiver_write(struct receiver *r, const struct write_input *in,
 		   struct write_outcome *out, struct err *err)
 {
 	struct writing w = { .r = r,
-			     .t = tools_take(r),
-			     .store = profile_store_take(r->store),
+			     .tools = profile_store_take(r->store),
 			     .out = out,
 			     .deadline_ns = in->deadline_ns };
 	struct write_request_size size = { 0 };
@@ -324,7 +261,8 @@ int receiver_write(struct receiver *r, const struct write_input *in,
 	*out = (struct write_outcome){ 0 };
 	metric_add(r->metrics.requests, 1);
 	metric_add(r->metrics.body_bytes, (int64_t)in->body.len);
-	rc = receiver_decode(r, in, w.t, &size, err);
+	w.message = profile_store_message(w.tools);
+	rc = receiver_decode(&w, in, &size, err);
 	if (!rc)
 		rc = append_message(&w, err);
 	if (rc)
@@ -335,8 +273,7 @@ int receiver_write(struct receiver *r, const struct write_input *in,
 		rc = some_refused(&w, &size, err);
 	if (rc)
 		metric_add(r->metrics.failed, 1);
-	profile_store_give(r->store, w.store);
-	tools_give(r, w.t);
+	profile_store_give(r->store, w.tools);
 	buf_fini(&w.why);
 	return rc;
 }
