@@ -115,7 +115,7 @@ static const char *easy_proxy_source(const struct transfer *t)
 
 /*
  * Return a hint about the option that the user should check, or "" if there is
- * no hint. It stands behind `why`, the error message of the CURLcode `result`.
+ * no hint. It is appended to `why`, the error message of the CURLcode `result`.
  */
 static const char *easy_hint(const struct transfer *t, int result,
 			     const char *why)

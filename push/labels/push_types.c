@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/yaml_json.h"
+#include "pprof/merge/aggregate.h"
 
 int push_types_parse(struct push_types *t, struct bytes json, struct err *err)
 {
@@ -132,10 +133,7 @@ bool push_types_cumulative(const struct push_types *t)
 bool push_types_count(const struct typeset *types)
 {
 	for (size_t i = 0; i < types->count; i++) {
-		struct str type = types->types[i].type;
-
-		if (str_starts(type, str_of("alloc_")) ||
-		    str_is(type, "contentions") || str_is(type, "delay"))
+		if (value_kind(types->types[i].type, false) == KIND_COUNTER)
 			return true;
 	}
 	return false;

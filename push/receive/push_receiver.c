@@ -263,9 +263,8 @@ static int pushing_store(struct pushing *p, const struct labels_builder *sent,
 {
 	const struct unpacked *u;
 	struct labels *labels = NULL;
-	int rc;
+	int rc = pushing_check_time(p, err);
 
-	rc = pushing_check_time(p, err);
 	if (!rc)
 		rc = profile_store_unpack(p->tools, profile, &u, err);
 	if (!rc)

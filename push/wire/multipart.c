@@ -65,8 +65,8 @@ static void multipart_read_headers(struct str headers,
 }
 
 /*
- * Read the part that begins at *pos, behind the line of a delimiter, and move
- * *pos behind the next delimiter.
+ * Read the part that begins at *pos, after the line of a delimiter, and move
+ * *pos after the next delimiter.
  */
 static int multipart_read_part(struct str delimiter, const uint8_t **pos,
 			       const uint8_t *end, struct multipart *out,
@@ -105,7 +105,7 @@ static int multipart_read_part(struct str delimiter, const uint8_t **pos,
 }
 
 /*
- * Move *pos from behind a delimiter to the next line. Returns 1 if a part
+ * Move *pos from the end of a delimiter to the next line. Returns 1 if a part
  * follows, 0 at the end of the form.
  */
 static int multipart_end_line(const uint8_t **pos, const uint8_t *end,

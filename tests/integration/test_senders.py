@@ -13,6 +13,7 @@ import time
 from harness import ROOT, Everprof, Suite, field, profile, varint, wait_until
 from remote_nodes import Agent
 from users import bearer
+from write_client import fields
 
 suite = Suite()
 PUSH = ['--web.enable-push-receiver', '--storage.tsdb.retention.time=0']
@@ -43,25 +44,8 @@ def plain(body):
 
 
 def texts(message, number):
-    """The byte strings of a field of a message in protobuf, which has no other kinds of fields."""
-
-    def read(at):
-        value, shift = 0, 0
-        while True:
-            value |= (message[at] & 0x7F) << shift
-            at, shift = at + 1, shift + 7
-            if message[at - 1] < 0x80:
-                return value, at
-
-    at, found = 0, []
-    while at < len(message):
-        key, at = read(at)
-        length, at = read(at)
-        assert key & 7 == 2, key
-        if key >> 3 == number:
-            found.append(message[at : at + length])
-        at += length
-    return found
+    """The byte strings of a field of a message."""
+    return [value for n, value in fields(message) if n == number]
 
 
 def inside(name):

@@ -287,7 +287,7 @@ Test(push_receiver, a_message_has_series_with_profiles)
 			    "service_name=\"shop\"}"));
 	cr_expect(
 		strstr(d.shelf.labels[2], "service_name=\"unknown_service\""));
-	/* The same, compressed; the storage of this test moves each. */
+	/* The same request, compressed; its profiles get later times. */
 	gzip_compress(gzip, 6, buf_bytes(&d.body), &packed);
 	buf_reset(&d.body);
 	buf_add(&d.body, packed.ptr, packed.len);

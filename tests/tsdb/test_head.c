@@ -369,7 +369,7 @@ Test(head, a_torn_end_of_the_log_is_cut_off)
 	head_scene_free(s);
 }
 
-/* Length of the padding behind the last of the records in [at, end). */
+/* Return the length of the padding after the last record in [at, end). */
 static uint64_t padding_of_the_last(int fd, uint64_t at, uint64_t end)
 {
 	uint64_t padding = 0;

@@ -82,7 +82,7 @@ struct record {
 	uint64_t len; /* length in bytes, padding included */
 };
 
-/* Most bytes of padding behind a record. */
+/* Largest number of bytes of padding after a record. */
 #define RECORD_PADDING_MAX 7
 
 /*

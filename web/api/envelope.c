@@ -141,7 +141,7 @@ void answer_connect_error(struct answer *a, const struct err *err)
 		}
 	}
 	buf_reset(&a->body);
-	/* The protocol allows no parameter behind the type. */
+	/* The protocol allows no parameter after the type. */
 	a->content_type = "application/json";
 	json_begin(&j, '{');
 	json_key(&j, "code");
