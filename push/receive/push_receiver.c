@@ -63,12 +63,12 @@ struct pushing {
 	struct err later;
 };
 
-#define PUSH_COUNTER(member_, protocol_, text_, name_, help_)               \
-	METRIC_ROW(COUNTER, struct push_metrics, member_[protocol_], name_, \
-		   help_, .label = "protocol", .value = (text_))
+#define PUSH_COUNTER(field_, text_, name_, help_)                      \
+	METRIC_ROW(COUNTER, struct push_metrics, field_, name_, help_, \
+		   .label = "protocol", .value = (text_))
 #define PUSH_COUNTERS(member_, name_, help_)                        \
-	PUSH_COUNTER(member_, PUSH_INGEST, "ingest", name_, help_), \
-		PUSH_COUNTER(member_, PUSH_V1, "push", name_, help_)
+	PUSH_COUNTER(member_[PUSH_INGEST], "ingest", name_, help_), \
+		PUSH_COUNTER(member_[PUSH_V1], "push", name_, help_)
 
 static const struct metric_row push_rows[] = {
 	PUSH_COUNTERS(requests, "everprof_push_requests_total",
