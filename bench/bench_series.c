@@ -135,8 +135,8 @@ static void bench_series_look_at(struct series_bench *b)
 	tsdb_stats(b->db, &s);
 	if (kb > b->peak_kb)
 		b->peak_kb = kb;
-	if (s.head_series > b->peak_series)
-		b->peak_series = s.head_series;
+	if (s.head_weight > b->peak_series)
+		b->peak_series = s.head_weight;
 }
 
 /* Maintenance runs every 100 ms, because the simulated clock runs fast. */

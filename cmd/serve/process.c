@@ -83,8 +83,8 @@ static void storage_take_stats(void *db, void *snapshot)
 static const struct metric_row storage_rows[] = {
 	STORAGE(GAUGE, series, "everprof_tsdb_head_series",
 		"Number of distinct series in head blocks."),
-	STORAGE(GAUGE, head_series, "everprof_tsdb_head_series_in_ranges",
-		"Number of series in head blocks, counted once for each head block."),
+	STORAGE(GAUGE, head_weight, "everprof_tsdb_head_series_in_ranges",
+		"Number of series in head blocks, counted once for each head block, and once more for each KiB of labels."),
 	STORAGE(GAUGE, series_limit, "everprof_tsdb_head_series_limit",
 		"Value of everprof_tsdb_head_series_in_ranges from which head blocks are sealed early; 0 means no limit."),
 	STORAGE(GAUGE, heads, "everprof_tsdb_ranges", "Number of head blocks."),

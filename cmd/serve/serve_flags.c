@@ -96,7 +96,7 @@ static const struct flag_row flag_rows[] = {
 	  COMMAND_SERVE },
 	{ "storage.tsdb.max-series", FLAG_INT, AT(max_series), "200000", 0,
 	  100000000,
-	  "Number of series in head blocks from which head blocks are sealed early; 0 means no limit.",
+	  "Number of series in head blocks from which head blocks are sealed early; each KiB of a series' labels counts as one more; 0 means no limit.",
 	  COMMAND_SERVE },
 	{ "storage.tsdb.wal-fsync", FLAG_TEXT, AT(wal_fsync), "1s", 0, 0,
 	  "Time between syncs of the WAL to disk, or always.", COMMAND_SERVE },

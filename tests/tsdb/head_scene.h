@@ -69,7 +69,7 @@ static inline struct head_scene *head_scene_new(void)
 static inline void head_scene_free(struct head_scene *s)
 {
 	head_unref(s->r);
-	cr_assert(s->env.series == 0);
+	cr_assert(s->env.weight == 0);
 	cr_expect(s->env.unflushed == 0);
 	cr_expect(interner_count(s->env.interner) == 0);
 	interner_free(s->env.interner);

@@ -12,10 +12,9 @@ TestSuite(append, .timeout = 60);
 #define HOUR_MS (60 * MINUTE)
 
 /* Append a profile of a series with any time and body. */
-static int put_at(struct fixture *f, int series, int64_t ms, const char *body,
-		  struct err *err)
+static int put_labels(struct fixture *f, struct labels *ls, int64_t ms,
+		      const char *body, struct err *err)
 {
-	struct labels *ls = sample_labels(series);
 	struct sample s = { .labels = ls,
 			    .ms = ms,
 			    .body = bytes_of(str_of(body)),
@@ -24,10 +23,17 @@ static int put_at(struct fixture *f, int series, int64_t ms, const char *body,
 			    .totals = (int64_t[]){ 1 } };
 	struct appender *a = tsdb_appender(f->db);
 	uint64_t lsn = 0;
-	int rc;
 
 	s.hash = hash_bytes(s.body);
-	rc = a->append(a, &s, &lsn, err);
+	return a->append(a, &s, &lsn, err);
+}
+
+static int put_at(struct fixture *f, int series, int64_t ms, const char *body,
+		  struct err *err)
+{
+	struct labels *ls = sample_labels(series);
+	int rc = put_labels(f, ls, ms, body, err);
+
 	labels_unref(ls);
 	return rc;
 }
@@ -101,7 +107,7 @@ Test(append, an_hour_is_as_good_as_the_last_one)
 		cr_expect(!put(f, 0, order[i] * WINDOW + (int)i));
 	cr_expect(stats(f).heads == 4);
 	cr_assert(stats(f).series == 1);
-	cr_expect(stats(f).head_series == 4);
+	cr_expect(stats(f).head_weight == 4);
 	cr_expect(stats(f).unflushed == 8);
 	cr_expect(count(f) == 8);
 	cr_expect(!reopen(f));
@@ -194,12 +200,41 @@ Test(append, series_are_admitted_up_to_an_eighth_above_the_limit)
 	cr_expect(strstr(err.msg, "max-series"), "%s", err.msg);
 	cr_expect(!put(f, 18, 1), "a series that is there already");
 	cr_expect(put(f, 18, WINDOW) == ERR_LIMIT, "in another window");
-	cr_expect(stats(f).head_series == 19);
+	cr_expect(stats(f).head_weight == 19);
 	/* Series of sealed heads do not count any more. */
 	cr_assert(!maintain(f, true));
-	cr_expect(stats(f).head_series == 0);
+	cr_expect(stats(f).head_weight == 0);
 	cr_expect(!put(f, 19, 0));
 	cr_expect(count(f) == 21);
+	teardown(f);
+}
+
+/* Labels are not counted by --storage.tsdb.max-series, but take its memory. */
+Test(append, each_kib_of_labels_counts_as_a_series)
+{
+	struct fixture *f = setup();
+	struct labels_builder b = { 0 };
+	struct buf text = { 0 };
+	struct labels *ls;
+	struct err err = { .msg = "" };
+
+	f->o.max_series = 8;
+	cr_assert(!reopen(f));
+	for (int i = 0; i < 9 * 1024; i++)
+		buf_str(&text, "x");
+	labels_set(&b, str_of("long"), str_from(buf_bytes(&text)));
+	cr_assert(!labels_build(&b, &ls, NULL));
+	cr_assert(!put_labels(f, ls, sample_ms(0), "x", NULL));
+	cr_expect(stats(f).head_weight == 10);
+	cr_expect(put_at(f, 1, sample_ms(0), "x", &err) == ERR_LIMIT);
+	cr_expect(strstr(err.msg, "each KiB"), "%s", err.msg);
+	/* When the head is sealed, its labels do not count any more. */
+	cr_assert(!maintain(f, true));
+	cr_expect(stats(f).head_weight == 0);
+	cr_expect(!put(f, 1, 0));
+	labels_unref(ls);
+	labels_builder_fini(&b);
+	buf_fini(&text);
 	teardown(f);
 }
 
@@ -209,7 +244,7 @@ Test(append, without_a_limit_there_may_be_any_number_of_series)
 
 	for (int s = 0; s < 200; s++)
 		cr_expect(!put(f, s, 0));
-	cr_assert(stats(f).head_series == 200);
+	cr_assert(stats(f).head_weight == 200);
 	cr_expect(!stats(f).series_limit);
 	teardown(f);
 }

@@ -761,7 +761,7 @@ Test(block, too_many_series_seal_a_head_early)
 	for (int s = 0; s < 1000; s++) {
 		cr_expect(!put(f, s, 0));
 		cr_expect(!put(f, s, 1));
-		cr_expect(stats(f).head_series <= 113);
+		cr_expect(stats(f).head_weight <= 113);
 	}
 	cr_expect(stats(f).blocks > 0);
 	for (int s = 0; s < 1000; s++)

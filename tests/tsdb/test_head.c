@@ -79,7 +79,7 @@ Test(head, profiles_are_listed_once_all_the_way)
 
 	insert_all(s, 0, 0, 100);
 	insert_all(s, 1, 50, 60);
-	cr_assert(s->env.series == 2);
+	cr_assert(s->env.weight == 2);
 	cr_expect(s->env.unflushed == 110);
 	cr_expect(count_listed(s, 0, 0, 120) == 100);
 	cr_expect(!flush_all(s));

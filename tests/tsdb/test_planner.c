@@ -172,9 +172,9 @@ Test(planner, picks_the_head_to_seal)
 {
 	int64_t hour = 3600000;
 	struct plan_head v[] = {
-		{ .start = 0, .lsn = 1, .idle_ms = 700000, .series = 10 },
-		{ .start = 2 * hour, .lsn = 5, .idle_ms = 0, .series = 90 },
-		{ .start = 2 * hour, .lsn = 9, .idle_ms = 0, .series = 95 },
+		{ .start = 0, .lsn = 1, .idle_ms = 700000, .weight = 10 },
+		{ .start = 2 * hour, .lsn = 5, .idle_ms = 0, .weight = 90 },
+		{ .start = 2 * hour, .lsn = 9, .idle_ms = 0, .weight = 95 },
 	};
 	struct plan_bounds b = { .now_ms = 3 * hour - 1 };
 
@@ -186,12 +186,12 @@ Test(planner, picks_the_head_to_seal)
 	v[2].closed = true;
 	cr_expect(plan_seal(&b, v, 3) == 1, "generations in order");
 	v[2].closed = false;
-	b.series = 194;
+	b.weight = 194;
 	cr_expect(plan_seal(&b, v, 3) == 0, "the oldest that is over");
 	cr_expect(plan_seal(&b, v + 1, 2) == PLAN_NONE, "below the bound");
-	b.series = 100;
+	b.weight = 100;
 	cr_expect(plan_seal(&b, v + 1, 2) == 0, "the fullest, in order");
-	b.series = 0;
+	b.weight = 0;
 	b.heads = 2;
 	cr_expect(plan_seal(&b, v, 3) == 0, "too many: the most idle");
 	b.heads = 0;

@@ -574,7 +574,7 @@ Test(upkeep, statistics_are_zero_in_an_empty_database)
 
 	tsdb_stats(f->db, &s);
 	cr_assert(!s.series);
-	cr_assert(!s.head_series);
+	cr_assert(!s.head_weight);
 	cr_assert(!s.heads);
 	cr_expect(!s.blocks);
 	cr_assert(!s.block_bytes);
@@ -601,7 +601,7 @@ Test(upkeep, statistics_count_queriers_and_series_once)
 
 	put_series(f, 0, WINDOW, WINDOW + 1);
 	cr_assert(stats(f).series == 3);
-	cr_expect(stats(f).head_series == 4);
+	cr_expect(stats(f).head_weight == 4);
 	querier_open(f->db, NULL, &a);
 	querier_open(f->db, NULL, &b);
 	cr_expect(stats(f).open_queriers == 2);

@@ -248,7 +248,7 @@ static bool planner_is_before(const struct plan_head *a,
 /*
  * Choose a head to seal early because a bound is exceeded: the oldest head
  * whose window is over. If there is none, choose the head with the most bytes
- * of values (`by_bytes`) or the most series (otherwise).
+ * of values (`by_bytes`) or the largest weight (otherwise).
  */
 static int pick_early(const struct plan_bounds *b, const struct plan_head *v,
 		      size_t count, bool by_bytes)
@@ -267,7 +267,7 @@ static int pick_early(const struct plan_bounds *b, const struct plan_head *v,
 			continue;
 		if (best == PLAN_NONE ||
 		    (by_bytes ? v[i].bytes > v[best].bytes :
-				v[i].series > v[best].series))
+				v[i].weight > v[best].weight))
 			best = i;
 	}
 	return best;
@@ -293,18 +293,18 @@ static int most_idle(const struct plan_bounds *b, const struct plan_head *v,
 int plan_seal(const struct plan_bounds *b, const struct plan_head *v,
 	      size_t count)
 {
-	uint64_t series = 0;
+	uint64_t weight = 0;
 	uint64_t bytes = 0;
 	int pick = PLAN_NONE;
 
 	for (int i = 0; i < (int)count; i++) {
-		series += v[i].series;
+		weight += v[i].weight;
 		bytes += v[i].bytes;
 		if (is_due(b, &v[i]) && !is_blocked(b, v, count, i) &&
 		    (pick == PLAN_NONE || planner_is_before(&v[i], &v[pick])))
 			pick = i;
 	}
-	if (pick == PLAN_NONE && b->series && series > b->series)
+	if (pick == PLAN_NONE && b->weight && weight > b->weight)
 		pick = pick_early(b, v, count, false);
 	if (pick == PLAN_NONE && b->bytes && bytes > b->bytes)
 		pick = pick_early(b, v, count, true);

@@ -67,16 +67,16 @@ struct plan_head {
 	int64_t start;   /* start of its window, in ms */
 	uint64_t lsn;    /* opening LSN, which distinguishes generations */
 	int64_t idle_ms; /* time since its last sample */
-	uint64_t series;
-	uint64_t bytes; /* bytes of its values */
-	bool closed;    /* takes no more samples */
-	bool failed;    /* an attempt to seal the head failed recently */
+	uint64_t weight; /* of its series: series_weight() */
+	uint64_t bytes;  /* bytes of its values */
+	bool closed;     /* takes no more samples */
+	bool failed;     /* an attempt to seal the head failed recently */
 };
 
 /* The bounds beyond which heads are sealed early. */
 struct plan_bounds {
 	int64_t now_ms;
-	uint64_t series; /* maximum series in all heads; 0: no bound */
+	uint64_t weight; /* maximum weight of all heads; 0: no bound */
 	uint64_t bytes;  /* maximum bytes of values in all heads; 0: no bound */
 	size_t heads;    /* maximum number of heads; 0: no bound */
 	bool all;        /* seal every head */

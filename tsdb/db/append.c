@@ -98,7 +98,7 @@ static int check_duplicate(struct tsdb *db, const struct sample *s,
 static bool must_wait(struct tsdb *db, struct head *r, const struct sample *s)
 {
 	return db->o.max_series &&
-	       atomic_load(&db->env.series) >
+	       atomic_load(&db->env.weight) >
 		       db->o.max_series + db->o.max_series / 8 &&
 	       (!r || head_find(r, s->labels) == SERIES_NONE);
 }
@@ -130,7 +130,7 @@ static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 	if (!rc && must_wait(db, db_open_head(db, window_start(s->ms)), s))
 		rc = err_set(
 			err, ERR_LIMIT,
-			"the open head blocks have more series than --storage.tsdb.max-series allows; new series are refused until a head block is sealed");
+			"the open head blocks have more series than --storage.tsdb.max-series allows, or longer labels (each KiB counts as a series); new series are refused until a head block is sealed");
 	if (!rc)
 		rc = db_head_for(db, window_start(s->ms), wal_end(db->wal), &r,
 				 err);
@@ -193,7 +193,7 @@ static int append_make_room(struct tsdb *db, struct err *err)
 static bool is_crowded(struct tsdb *db)
 {
 	return (db->o.max_series &&
-		atomic_load(&db->env.series) > db->o.max_series) ||
+		atomic_load(&db->env.weight) > db->o.max_series) ||
 	       db->head_count > HEADS_OPEN;
 }
 

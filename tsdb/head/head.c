@@ -39,7 +39,7 @@ void head_unref(struct head *r)
 {
 	if (!r || atomic_fetch_sub(&r->refs, 1) != 1)
 		return;
-	atomic_fetch_sub(&r->env->series, (int64_t)r->by_labels.count);
+	atomic_fetch_sub(&r->env->weight, (int64_t)r->weight);
 	atomic_fetch_sub(&r->env->unflushed, (int64_t)r->unflushed);
 	/* The index borrows from the label sets, so it is freed before them. */
 	memindex_fini(&r->index);
@@ -200,7 +200,10 @@ uint32_t head_ensure_locked(struct head *r, struct labels *ls)
 	r->series[n] = s;
 	table_add(&r->by_labels, s->labels->hash, n);
 	memindex_add(&r->index, s->labels);
-	atomic_fetch_add_explicit(&r->env->series, 1, memory_order_relaxed);
+	r->weight += series_weight(s->labels);
+	atomic_fetch_add_explicit(&r->env->weight,
+				  (int64_t)series_weight(s->labels),
+				  memory_order_relaxed);
 	return n;
 }
 

@@ -55,7 +55,8 @@ struct head_env {
 	struct metric *torn;
 	/* For how long failed reads put off work, in ms; see outage.h. */
 	int64_t outage_ms;
-	_Atomic int64_t series; /* number of series, summed over all heads */
+	_Atomic int64_t
+		weight; /* of the series of all heads: series_weight() */
 	/* Number of unflushed profiles in all heads. */
 	_Atomic int64_t unflushed;
 };
@@ -95,6 +96,7 @@ struct head {
 
 	struct mutex mu;
 	struct memindex index;
+	uint64_t weight;        /* of the series: series_weight() */
 	struct series **series; /* the series by their numbers in the index */
 	size_t series_cap;
 	struct table by_labels;

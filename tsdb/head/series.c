@@ -2,6 +2,12 @@
 #include "tsdb/head/series.h"
 
 #include "base/mem.h"
+#include "base/units.h"
+
+uint64_t series_weight(const struct labels *ls)
+{
+	return 1 + ls->len / KIB;
+}
 
 void series_fini(struct series *s)
 {

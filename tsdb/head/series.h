@@ -47,6 +47,12 @@ struct series {
 };
 
 /*
+ * What a series counts for in `max_series`: 1, and 1 more for each KiB of its
+ * labels. So the limit bounds the memory of the labels, too.
+ */
+uint64_t series_weight(const struct labels *ls);
+
+/*
  * Free the arrays and reset *s to zero. The caller returns the labels to the
  * interner.
  */

@@ -118,7 +118,7 @@ static struct plan_head sealing_describe_range(const struct tsdb *db,
 	p.failed = clock_mono_ns() < r->retry_ns;
 	mutex_lock(&r->mu);
 	p.idle_ms = clock_ms(db->o.clock) - r->touched_ms;
-	p.series = r->index.series;
+	p.weight = r->weight;
 	p.bytes = r->values_end;
 	p.closed = r->closed;
 	mutex_unlock(&r->mu);
@@ -128,7 +128,7 @@ static struct plan_head sealing_describe_range(const struct tsdb *db,
 int sealing_next(struct tsdb *db, bool all, struct err *err)
 {
 	struct plan_bounds bounds = { .now_ms = clock_ms(db->o.clock),
-				      .series = (uint64_t)db->o.max_series,
+				      .weight = (uint64_t)db->o.max_series,
 				      .bytes = db_open_values_max(db),
 				      .heads = HEADS_OPEN,
 				      .all = all };

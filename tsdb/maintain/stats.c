@@ -45,7 +45,7 @@ void tsdb_stats(struct tsdb *db, struct tsdb_stats *out)
 	out->wal_limit = db->budget;
 	out->retention_bytes = (uint64_t)db->o.retention_bytes;
 	out->unflushed = (uint64_t)atomic_load(&db->env.unflushed);
-	out->head_series = (uint64_t)atomic_load(&db->env.series);
+	out->head_weight = (uint64_t)atomic_load(&db->env.weight);
 	/* view_mu keeps the parts alive, so no references are taken. */
 	mutex_lock(&db->view_mu);
 	out->heads = db->head_count;

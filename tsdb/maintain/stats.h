@@ -15,8 +15,11 @@ struct tsdb;
 /* Current sizes and counts, and the limits that apply. */
 struct tsdb_stats {
 	uint64_t series; /* distinct label sets in all open heads */
-	/* Sum of the numbers of series of the open heads. */
-	uint64_t head_series;
+	/*
+	 * Series of the open heads, counted once for each head, and once more
+	 * for each KiB of labels (series_weight()).
+	 */
+	uint64_t head_weight;
 	uint64_t heads;
 	uint64_t blocks;
 	uint64_t block_bytes;
@@ -27,7 +30,7 @@ struct tsdb_stats {
 	uint64_t groups_bytes; /* bytes of the chunk metadata of heads */
 	uint64_t ballast_bytes;
 	uint64_t storage_bytes;   /* bytes of everything except snapshots */
-	uint64_t series_limit;    /* maximum of head_series; 0: no limit */
+	uint64_t series_limit;    /* maximum of head_weight; 0: no limit */
 	uint64_t unflushed_limit; /* maximum of `unflushed` */
 	uint64_t wal_limit;       /* maximum of wal_bytes */
 	/* Maximum size of the whole database in bytes; 0: no limit. */
