@@ -264,7 +264,7 @@ int gate_judge(const struct gate_rule *r, json_t *data, enum gate_verdict *out,
 	if (f.changed) {
 		*out = GATE_CHANGE;
 		buf_printf(why, "changed: %s: ", r->text);
-		if (strcmp(r->what, "total"))
+		if (strcmp(r->what, "total") != 0)
 			buf_printf(
 				why,
 				"%zu function%s, the largest change is that of ",

@@ -6,6 +6,7 @@ they contain."""
 import concurrent.futures
 import glob
 import gzip
+import http.client
 import os
 import re
 import time
@@ -259,6 +260,38 @@ def pushed_increments_are_summed_and_counters_are_not(d):
     for job, wanted in (('delta', 10000), ('counter', 9000)):
         [line] = e.get('/api/v1/query_range', query=f'memory{{job="{job}"}}', step='150s', **span).data()
         assert sum(v or 0 for v in line['totals']['alloc_space/bytes']) == wanted, (job, line)
+    e.finish()
+
+
+def chunked(e, path, body, headers):
+    """The status of a request with a body in chunks, which have no length together."""
+    c = http.client.HTTPConnection('127.0.0.1', e.port, timeout=30)
+    pieces = [body[i : i + 1000] for i in range(0, len(body), 1000)]
+    c.request('POST', path, body=iter(pieces), headers=headers, encode_chunked=True)
+    answer = c.getresponse()
+    assert answer.getheader('Connection') == 'close', answer.getheaders()
+    answer.read()
+    c.close()
+    return answer.status
+
+
+@suite.test
+def bodies_may_come_in_chunks(d):
+    """As the Java agent and older Connect clients send them."""
+    e = start(d, '--scrape.max-profile-size=1MB')
+    for name in ('go-cpu', 'python-cpu'):
+        path, headers, body = recorded(name)
+        assert chunked(e, path, body, headers) == 200, name
+        assert replay(e, name).status == 200, 'a retry'
+    stored = e.range('{__name__="process_cpu"}')
+    assert len(stored) == 2
+    for one in stored:
+        assert len(one['timestamps']) == 1
+    assert {plain(e.raw(one['labels'], one['timestamps'][0]).body) for one in stored} == {
+        inside('go-cpu'),
+        inside('python-cpu'),
+    }
+    assert chunked(e, '/ingest?name=a&format=pprof', b'x' * (8 << 20), {}) == 413
     e.finish()
 
 

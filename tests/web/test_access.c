@@ -35,7 +35,7 @@ static void admit_head(struct exchange *x, void *ctx)
 {
 	(void)ctx;
 	x->started_ns = now_ns;
-	if (x->ambiguous)
+	if (x->framing == FRAMING_AMBIGUOUS)
 		access_refuse_framing(x);
 	else
 		(void)access_refuse_body(x);

@@ -70,6 +70,15 @@ static void serve_large(void *ctx, struct request *r, struct answer *a)
 	sem_post(&s->entered);
 }
 
+/* Answers with the body of the request. */
+static void serve_echo(void *ctx, struct request *r, struct answer *a)
+{
+	(void)ctx;
+	a->status = 200;
+	a->content_type = "text/plain";
+	buf_add(&a->body, r->body.ptr, r->body.len);
+}
+
 /* Runs until the query must end, and stores why. */
 static void serve_until_told(void *ctx, struct request *r, struct answer *a)
 {
@@ -92,6 +101,7 @@ static const struct route routes[] = {
 	{ "/quick", serve_plain, ROUTE_QUICK, SCOPE_READ },
 	{ "/slow", serve_slowly, ROUTE_READ, SCOPE_READ },
 	{ "/store", serve_plain, ROUTE_BODY, SCOPE_READ },
+	{ "/store/echo", serve_echo, ROUTE_BODY, SCOPE_READ },
 	{ "/store/slowly", serve_slowly, ROUTE_BODY, SCOPE_READ },
 	{ "/until", serve_until_told, ROUTE_READ, SCOPE_READ },
 	{ "/until/changed", serve_until_told, ROUTE_WRITE, SCOPE_READ },
@@ -305,6 +315,16 @@ Test(server, slow_uploads_of_one_client_leave_a_thread_to_others)
 	host_free(h);
 }
 
+/* Takes nearly all memory for the bodies of requests. */
+static void take_memory(struct host *h, struct ingest_sender *senders,
+			struct ingest_share *others, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		others[i].sender = &senders[i];
+		(void)!ingest_limiter_take(h->limiter, &others[i], 256 * KIB);
+	}
+}
+
 /* An agent sends a body again after 429, but not after 413. */
 Test(server, a_body_that_is_too_large_is_refused_as_such_without_memory)
 {
@@ -315,10 +335,7 @@ Test(server, a_body_that_is_too_large_is_refused_as_such_without_memory)
 	char got[4096];
 	int fd;
 
-	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
-		others[i].sender = &senders[i];
-		(void)!ingest_limiter_take(h->limiter, &others[i], 256 * KIB);
-	}
+	take_memory(h, senders, others, ARRAY_SIZE(others));
 	cr_assert(!ingest_limiter_has_room(
 		h->limiter, &(struct ingest_share){ .sender = &senders[0] },
 		KIB));
@@ -333,6 +350,111 @@ Test(server, a_body_that_is_too_large_is_refused_as_such_without_memory)
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		ingest_limiter_release(&others[i]);
 	buf_fini(&request);
+	host_free(h);
+}
+
+#define CHUNKED(path)                \
+	"POST " path " HTTP/1.1\r\n" \
+	"Host: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+/* Sends a request with a chunked body, and receives all answers. */
+static void exchange_chunks(struct host *h, size_t chunks, size_t size,
+			    char *got, size_t max)
+{
+	struct buf request = { 0 };
+
+	buf_str(&request, CHUNKED("/store/echo"));
+	for (size_t i = 0; i < chunks; i++) {
+		buf_printf(&request, "%zx\r\n", size);
+		for (size_t k = 0; k < size; k++)
+			buf_byte(&request, 'x');
+		buf_str(&request, "\r\n");
+	}
+	buf_str(&request, "0\r\n\r\n");
+	receive_all(send_text(h, buf_cstr(&request)), got, max);
+	buf_fini(&request);
+}
+
+/* Behind the chunks, a proxy could see another request than this server. */
+Test(server, nothing_behind_a_chunked_body_is_a_request)
+{
+	struct host *h = host_start();
+	char got[4096];
+
+	receive_all(send_text(h,
+			      CHUNKED("/store/echo") "5\r\nhello\r\n"
+						     "6;a=b\r\n world\r\n"
+						     "0\r\nHost: y\r\n\r\n"
+						     "GET /plain HTTP/1.1\r\n"
+						     "Host: x\r\n\r\n"),
+		    got, sizeof(got));
+	cr_expect(strstr(got, "200 OK"), "%s", got);
+	cr_expect(strstr(got, "\r\nConnection: close\r\n"), "%s", got);
+	cr_expect(strstr(got, "\r\n\r\nhello world"), "%s", got);
+	cr_expect(!strstr(got, "plain\r\n\r\nplain"), "%s", got);
+	cr_expect(!strstr(strstr(got, "HTTP/1.1") + 1, "HTTP/1.1"), "%s", got);
+	host_free(h);
+}
+
+Test(server, only_paths_that_take_profiles_accept_chunks)
+{
+	struct host *h = host_start();
+	char got[4096];
+
+	receive_all(send_text(h, CHUNKED("/plain") "0\r\n\r\n"), got,
+		    sizeof(got));
+	cr_expect(strstr(got, " 400 "), "%s", got);
+	cr_expect(strstr(got, "\r\nConnection: close\r\n"), "%s", got);
+	receive_all(send_text(h, CHUNKED("/none") "0\r\n\r\n"), got,
+		    sizeof(got));
+	cr_expect(strstr(got, " 400 "), "%s", got);
+	host_free(h);
+}
+
+/* As for all bodies; but the length is not known before. */
+Test(server, chunks_are_taken_up_to_the_size_of_a_body)
+{
+	struct host *h = host_start();
+	char *got = mem_alloc(2 * MIB);
+
+	exchange_chunks(h, 64, 16 * KIB, got, 2 * MIB);
+	cr_expect(strstr(got, "200 OK"));
+	cr_expect(strlen(strstr(got, "\r\n\r\n")) == MIB + 4);
+	exchange_chunks(h, 65, 16 * KIB, got, 2 * MIB);
+	cr_expect(strstr(got, " 413 "), "%s", got);
+	exchange_chunks(h, 0, 0, got, 2 * MIB);
+	cr_expect(strstr(got, "200 OK"), "%s", got);
+	mem_free(got);
+	host_free(h);
+}
+
+/* Nothing is answered before the end of a body, so it is not waited for. */
+Test(server, a_body_of_too_many_chunks_ends_its_connection)
+{
+	struct host *h = host_start();
+	char got[4096];
+
+	exchange_chunks(h, 1000, 1, got, sizeof(got));
+	cr_expect(strstr(got, "200 OK"), "%s", got);
+	exchange_chunks(h, 2000, 1, got, sizeof(got));
+	cr_expect(!strcmp(got, ""), "too many small ones: %s", got);
+	exchange_chunks(h, 300, 16 * KIB, got, sizeof(got));
+	cr_expect(!strcmp(got, ""), "too many bytes: %s", got);
+	host_free(h);
+}
+
+Test(server, a_chunked_body_without_memory_is_refused)
+{
+	struct host *h = host_start();
+	struct ingest_sender senders[8] = { 0 };
+	struct ingest_share others[8] = { 0 };
+	char got[4096];
+
+	take_memory(h, senders, others, ARRAY_SIZE(others));
+	exchange_chunks(h, 4, 16 * KIB, got, sizeof(got));
+	cr_expect(strstr(got, " 429 "), "%s", got);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		ingest_limiter_release(&others[i]);
 	host_free(h);
 }
 

@@ -162,7 +162,7 @@ static void check_client(struct exchange *x)
 			 &err))
 		return;
 	exchange_refuse(x, ERR_DENIED, err.msg);
-	answer_header(&x->answer, "Connection", "close");
+	x->closes = true;
 }
 
 /* Check the credentials without hashing. Runs on the server's thread. */
@@ -336,8 +336,8 @@ void access_refuse_framing(struct exchange *x)
 {
 	exchange_refuse(
 		x, ERR_INVALID,
-		"the request is malformed, ambiguous or chunked: it needs one Host header, and a body needs one Content-Length and no Transfer-Encoding");
-	answer_header(&x->answer, "Connection", "close");
+		"the request is malformed or ambiguous: it needs one Host header, and a body needs one Content-Length; only the paths to which profiles are sent accept chunked encoding instead");
+	x->closes = true;
 }
 
 /*
@@ -369,7 +369,7 @@ bool access_refuse_body(struct exchange *x)
 {
 	const char *length = exchange_header(x, "Content-Length");
 
-	if (!*length || !strcmp(length, "0"))
+	if (x->framing != FRAMING_CHUNKED && (!*length || !strcmp(length, "0")))
 		return false;
 	access_admit(x);
 	/* Such a path needs no credentials: anybody could send a body. */
@@ -377,7 +377,7 @@ bool access_refuse_body(struct exchange *x)
 		exchange_refuse(x, ERR_INVALID,
 				"this path accepts no request body");
 	if (x->answer.status)
-		answer_header(&x->answer, "Connection", "close");
+		x->closes = true;
 	return x->answer.status;
 }
 

@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/url.h"
-#include "web/http/framing.h"
 #include "web/http/route.h"
 
 /*
@@ -159,7 +158,12 @@ static void exchange_take_target(struct exchange *x, const char *method,
 		connection_target(exchange_connection(x->connection));
 
 	x->bad = !t || !t->sound;
-	x->ambiguous = framing_is_ambiguous(x->connection, method, t, version);
+	x->framing = framing_of(x->connection, method, t, version);
+	/*
+	 * libmicrohttpd takes more for a chunk than a proxy may do. Nothing that
+	 * is behind such a body is read as a request.
+	 */
+	x->closes = x->framing == FRAMING_CHUNKED;
 }
 
 /*

@@ -22,6 +22,7 @@
 #include "web/guard/connections.h"
 #include "web/guard/limiter.h"
 #include "web/guard/running.h"
+#include "web/http/framing.h"
 #include "web/http/server.h"
 
 /* The HTTP server. */
@@ -87,6 +88,8 @@ struct exchange {
 	/* the counter of the client that includes the body */
 	_Atomic int64_t *form_share;
 	int64_t form_taken; /* bytes of the body counted in both counters */
+	uint64_t received;  /* bytes of an upload that have arrived */
+	uint64_t pieces;    /* number of pieces in which they arrived */
 	/* there was no memory for the body, so the body is incomplete */
 	bool crowded;
 	const struct route *route; /* route of the path; NULL: no such path */
@@ -107,10 +110,10 @@ struct exchange {
 	bool unverified;
 	/* the password is being verified, before the body is read */
 	bool verifying;
-	/* a proxy could read the request differently; see framing.h */
-	bool ambiguous;
-	bool foreign; /* sent by a page of another origin */
-	bool bad;     /* the target has an invalid escape or a NUL */
+	enum framing framing; /* how the body is delimited */
+	bool closes;          /* the connection is closed after the answer */
+	bool foreign;         /* sent by a page of another origin */
+	bool bad;             /* the target has an invalid escape or a NUL */
 	/* the target has too many parameters, so some are missing */
 	bool wordy;
 };

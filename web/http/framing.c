@@ -11,10 +11,11 @@
 #define GAP_MAX 256
 
 /* Findings about the headers of a request, collected header by header. */
-struct framing {
+struct findings {
 	bool in_place;      /* result of framing_is_in_place() */
 	unsigned lengths;   /* number of Content-Length headers */
 	unsigned encodings; /* number of Transfer-Encoding headers */
+	bool chunked;       /* the last of them is "chunked" and no more */
 	unsigned hosts;     /* number of Host headers */
 	bool odd;           /* something is malformed, or bytes were skipped */
 	/* end of the last text seen so far; its CR LF follows */
@@ -90,10 +91,13 @@ static enum MHD_Result framing_on_header(void *ctx,
 					 const char *key, size_t key_len,
 					 const char *value, size_t value_len)
 {
-	struct framing *f = ctx;
+	struct findings *f = ctx;
 
 	f->lengths += !strcasecmp(key, "Content-Length");
-	f->encodings += !strcasecmp(key, "Transfer-Encoding");
+	if (!strcasecmp(key, "Transfer-Encoding")) {
+		f->encodings++;
+		f->chunked = value && !strcasecmp(value, "chunked");
+	}
 	f->hosts += !strcasecmp(key, "Host");
 	f->odd |= !value || !framing_is_clean(key, key_len, value, value_len);
 	if (!value || !f->in_place)
@@ -135,22 +139,22 @@ static bool framing_line_is_whole(const char *method,
 	       ends_in_crlf(version, strlen(version));
 }
 
-bool framing_is_ambiguous(struct MHD_Connection *c, const char *method,
-			  const struct connection_target *target,
-			  const char *version)
+enum framing framing_of(struct MHD_Connection *c, const char *method,
+			const struct connection_target *target,
+			const char *version)
 {
-	struct framing f = { .in_place = framing_is_in_place(),
-			     .end = version + strlen(version) };
+	struct findings f = { .in_place = framing_is_in_place(),
+			      .end = version + strlen(version) };
+	bool chunked;
 
 	MHD_get_connection_values_n(c, MHD_HEADER_KIND, framing_on_header, &f);
 	if (f.in_place)
 		f.odd |= !framing_line_is_whole(method, target, version) ||
 			 !is_whole(c, method, f.end);
-	/*
-	 * Chunked bodies are refused: no client of the API sends them, and if
-	 * each body has a Content-Length, a proxy is less likely to see another
-	 * end of the body than this server.
-	 */
-	return f.odd || f.lengths > 1 || f.encodings || f.hosts > 1 ||
-	       (!f.hosts && strcmp(version, "HTTP/1.0") != 0);
+	chunked = f.encodings == 1 && f.chunked && !f.lengths &&
+		  !strcmp(version, "HTTP/1.1");
+	if (f.odd || f.lengths > 1 || (f.encodings && !chunked) ||
+	    f.hosts > 1 || (!f.hosts && strcmp(version, "HTTP/1.0") != 0))
+		return FRAMING_AMBIGUOUS;
+	return chunked ? FRAMING_CHUNKED : FRAMING_LENGTH;
 }

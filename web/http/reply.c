@@ -334,6 +334,8 @@ enum MHD_Result reply_send(struct exchange *x)
 	for (size_t i = 0; i < a->header_count; i++)
 		MHD_add_response_header(r, a->headers[i].name,
 					a->headers[i].value);
+	if (x->closes)
+		MHD_add_response_header(r, "Connection", "close");
 	reply_restrict_caches(r);
 	access_add_cors(x, r);
 	auth_headers(x->server->o.auth, add_web_header, r);

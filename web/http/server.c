@@ -166,7 +166,7 @@ static enum MHD_Result server_verified(struct exchange *x)
 	x->verifying = false;
 	if (!x->answer.status && !upload_refuse(x))
 		return MHD_YES;
-	answer_header(&x->answer, "Connection", "close");
+	x->closes = true;
 	return reply_send(x);
 }
 
@@ -207,7 +207,8 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
 		 * With ambiguous framing, the length of the body cannot be
 		 * trusted, so the answer is sent without reading the body.
 		 */
-		if (x->ambiguous)
+		if (x->framing == FRAMING_AMBIGUOUS ||
+		    (x->framing == FRAMING_CHUNKED && !upload_is(x)))
 			access_refuse_framing(x);
 		else if (!access_refuse_body(x))
 			return upload_is(x) && x->admitted ? server_receive(x) :
@@ -219,7 +220,8 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
 	if (x->answered)
 		return reply_send(x);
 	if (*data_len && upload_is(x)) {
-		upload_add(x, data, *data_len);
+		if (!upload_add(x, data, *data_len))
+			return MHD_NO;
 		*data_len = 0;
 		return MHD_YES;
 	}

@@ -9,14 +9,30 @@
  */
 #define DROP_MAX MIB
 
+/* A body that is too large is read and dropped up to this many bytes. */
+#define LARGE_DROP_MAX(x) (4 * (uint64_t)(x)->server->o.max_body)
+
+/*
+ * Memory that has to be there before a chunked body is received, whose length
+ * is not known.
+ */
+#define CHUNKED_ROOM (256 * KIB)
+
+/*
+ * Chunks cost time, too, however small they are. A body may have this many, and
+ * one more for each 16 bytes.
+ */
+#define PIECES_FREE 1024
+#define PIECE_BYTES 16
+
 bool upload_is(const struct exchange *x)
 {
 	return x->route && x->route->kind == ROUTE_BODY;
 }
 
 /*
- * Return the length of the body from Content-Length; 0 when the header is
- * missing. libmicrohttpd has already refused a value that is not a number below
+ * Return the length of the body from Content-Length. Without this header, it is
+ * 0, or for a chunked body the part for which there has to be memory. libmicrohttpd has already refused a value that is not a number below
  * 2^64, so a value that is not read is a number that int64_t cannot hold.
  */
 static int64_t length_of(struct exchange *x)
@@ -24,6 +40,8 @@ static int64_t length_of(struct exchange *x)
 	const char *text = exchange_header(x, "Content-Length");
 	int64_t n = 0;
 
+	if (x->framing == FRAMING_CHUNKED)
+		return CHUNKED_ROOM;
 	return str_to_i64(str_of(text), &n) || !*text ? n : INT64_MAX;
 }
 
@@ -41,14 +59,14 @@ static bool client_waits(struct exchange *x)
 static bool upload_end(struct exchange *x, int code, const char *why)
 {
 	exchange_refuse(x, code, why);
-	answer_header(&x->answer, "Connection", "close");
+	x->closes = true;
 	return true;
 }
 
 /* Refuse a body that is too large, or read and drop it. */
 static bool refuse_large(struct exchange *x, int64_t len)
 {
-	if (!client_waits(x) && len <= 4 * (int64_t)x->server->o.max_body) {
+	if (!client_waits(x) && (uint64_t)len <= LARGE_DROP_MAX(x)) {
 		x->form.over = true;
 		return false;
 	}
@@ -78,7 +96,8 @@ bool upload_refuse(struct exchange *x)
 	x->request.share.sender = &x->client->uploads;
 	if ((uint64_t)len > x->server->o.max_body)
 		return refuse_large(x, len);
-	x->form.max = (size_t)len + 1;
+	x->form.max = x->framing == FRAMING_CHUNKED ? x->server->o.max_body :
+						      (size_t)len + 1;
 	/*
 	 * Memory is taken when the body arrives, because a client may announce
 	 * a body that it never sends.
@@ -89,19 +108,35 @@ bool upload_refuse(struct exchange *x)
 	return false;
 }
 
-void upload_add(struct exchange *x, const char *data, size_t len)
+/* Whether a chunked body has too many bytes to drop, or too many chunks. */
+static bool upload_is_endless(const struct exchange *x)
 {
+	return x->framing == FRAMING_CHUNKED &&
+	       (x->received > LARGE_DROP_MAX(x) ||
+		x->pieces > PIECES_FREE + x->received / PIECE_BYTES);
+}
+
+bool upload_add(struct exchange *x, const char *data, size_t len)
+{
+	x->received += len;
+	x->pieces++;
+	if (upload_is_endless(x))
+		return false;
 	/* A body that is refused is read and dropped; it needs no memory. */
 	if (x->crowded || x->form.over)
-		return;
-	if (ingest_limiter_take(x->server->o.limiter, &x->request.share,
-				(int64_t)buf_next_cap(&x->form, len))) {
+		return true;
+	if (x->received > x->server->o.max_body) {
+		upload_free(x);
+		x->form.over = true;
+	} else if (ingest_limiter_take(x->server->o.limiter, &x->request.share,
+				       (int64_t)buf_next_cap(&x->form, len))) {
 		buf_add(&x->form, data, len);
-		return;
+	} else {
+		/* The rest is dropped, because the client sends it anyway. */
+		upload_free(x);
+		x->crowded = true;
 	}
-	/* The rest is read and dropped, because the client sends it anyway. */
-	x->crowded = true;
-	upload_free(x);
+	return true;
 }
 
 void upload_free(struct exchange *x)
