@@ -137,6 +137,7 @@ const struct route web_routes[] = {
 	{ "/", web_page_start, ROUTE_READ, SCOPE_READ },
 	{ "/targets", page_targets, ROUTE_READ, SCOPE_READ },
 	{ "/remote_write", page_remote_write, ROUTE_READ, SCOPE_READ },
+	{ "/senders", page_senders, ROUTE_READ, SCOPE_READ },
 	{ "/-/healthy", web_answer_health, ROUTE_OPEN, 0 },
 	{ "/-/ready", web_answer_ready, ROUTE_OPEN, 0 },
 	{ "/-/reload", web_reload, ROUTE_WRITE, SCOPE_ADMIN },
@@ -153,6 +154,7 @@ const struct route web_routes[] = {
 	{ "/pyroscope/ingest", api_ingest, ROUTE_BODY, SCOPE_WRITE },
 	{ "/push.v1.PusherService/Push", api_push, ROUTE_BODY, SCOPE_WRITE },
 	{ "/api/v1/targets", api_targets, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/senders", api_senders, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/status/config", api_status_config, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/status/flags", api_status_flags, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/status/buildinfo", api_status_buildinfo, ROUTE_READ,
@@ -163,15 +165,19 @@ const struct route web_routes[] = {
 	{ 0 },
 };
 
-void web_answer_failure(const struct route *route, struct answer *a,
+void web_answer_failure(void *ctx, const struct request *r,
+			const struct route *route, struct answer *a,
 			const struct err *err)
 {
-	if (route && route->handle == api_ingest)
+	if (route && route->handle == api_ingest) {
+		api_push_note_refused(ctx, r, WEB_PUSH_INGEST, err);
 		answer_plain_error(a, err);
-	else if (route && route->handle == api_push)
+	} else if (route && route->handle == api_push) {
+		api_push_note_refused(ctx, r, WEB_PUSH_V1, err);
 		answer_connect_error(a, err);
-	else
+	} else {
 		answer_error(a, err);
+	}
 }
 
 const struct route *web_routes_of(bool database)

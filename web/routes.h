@@ -17,10 +17,12 @@
 extern const struct route web_routes[];
 
 /*
- * Turn an answer into an error, in the form that the clients of the route
- * expect; the route may be NULL.
+ * Refuse a request: turn its answer into an error, in the form that the clients
+ * of the route expect, and note it if somebody wanted to push profiles. The
+ * route may be NULL. See server_options.fail.
  */
-void web_answer_failure(const struct route *route, struct answer *a,
+void web_answer_failure(void *ctx, const struct request *r,
+			const struct route *route, struct answer *a,
 			const struct err *err);
 
 /*

@@ -88,6 +88,8 @@ static void config_decode(struct config *c)
 		  offsetof(struct config, remote_write), NULL },
 		{ "ebpf", ebpf_config_decode, offsetof(struct config, ebpf),
 		  NULL },
+		{ "push", push_config_decode, offsetof(struct config, push),
+		  NULL },
 		SCRAPE_IGNORED("rule_files"),
 		SCRAPE_IGNORED("alerting"),
 		SCRAPE_IGNORED("remote_read"),
@@ -163,6 +165,7 @@ void config_fini(struct config *c)
 	scrape_configs_fini(&c->scrape);
 	remote_write_configs_fini(&c->remote_write);
 	ebpf_config_fini(&c->ebpf);
+	push_config_fini(&c->push);
 	yaml_fini(&c->yaml);
 	buf_fini(&c->text);
 	mem_free(c->path);

@@ -10,6 +10,7 @@
 
 #include "base/yaml.h"
 #include "cmd/serve/ebpf_config.h"
+#include "push/labels/push_config.h"
 #include "remotewrite/send/remote_write_config.h"
 #include "scrape/target/scrape_config.h"
 
@@ -26,6 +27,7 @@ struct config {
 	struct scrape_configs scrape;
 	struct remote_write_configs remote_write;
 	struct ebpf_config ebpf;
+	struct push_config push;
 };
 
 /*

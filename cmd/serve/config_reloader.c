@@ -105,6 +105,7 @@ static void run_by(struct config_reloader *l, const struct config *c)
 	sender_apply(l->o.sender, &c->remote_write, c->external_labels,
 		     c->external_label_count);
 	ebpf_service_apply(l->o.ebpf, &c->ebpf);
+	push_receiver_apply(l->o.push, &c->push);
 	mem_free(jobs);
 	l->loaded_ms = clock_ms(NULL);
 	metric_set(l->successful, 1);

@@ -16,6 +16,7 @@
 #include "base/metrics.h"
 #include "cmd/serve/ebpf_service.h"
 #include "discovery/manager.h"
+#include "push/receive/push_receiver.h"
 #include "remotewrite/send/sender.h"
 #include "scrape/run/scrape.h"
 
@@ -34,6 +35,7 @@ struct config_reloader_options {
 	struct discovery *discovery;
 	struct sender *sender;
 	struct ebpf_service *ebpf;
+	struct push_receiver *push;
 };
 
 /*

@@ -141,6 +141,7 @@ static int start_scraper(struct serve *s, struct err *err)
 	lo.discovery = s->discovery;
 	lo.sender = s->sender;
 	lo.ebpf = s->ebpf;
+	lo.push = s->push;
 	reloader_start(s->reloader, &lo);
 	return 0;
 }
@@ -227,6 +228,7 @@ static void make_receivers(struct serve *s)
 		.appender = s->storage.appender,
 		.limiter = s->limiter,
 		.max_profile = (size_t)s->f.max_profile,
+		.max_new_series = (uint64_t)s->f.max_new_series,
 		.metrics = s->metrics });
 }
 

@@ -65,6 +65,7 @@ struct serve_flags {
 	bool admin_api;
 	bool write_receiver;
 	bool push_receiver;
+	int64_t max_new_series;
 	bool access_log;
 };
 

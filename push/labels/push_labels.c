@@ -13,8 +13,7 @@ static bool push_labels_allow(struct str name, struct str value)
 	return str_is(name, LABEL_NAME) || str_is(name, "__session_id__");
 }
 
-/* Remove the labels that a client may not set. */
-static void push_labels_filter(struct labels_builder *b)
+void push_labels_filter(struct labels_builder *b)
 {
 	struct str empty = { .len = 0 };
 
@@ -51,7 +50,7 @@ static bool push_labels_name_instance(const struct labels_builder *b)
 }
 
 void push_labels_complete(struct labels_builder *b,
-			  const struct push_origin *origin)
+			  const struct push_origin *origin, bool with_instance)
 {
 	struct str service;
 
@@ -66,6 +65,6 @@ void push_labels_complete(struct labels_builder *b,
 	if (origin->spy.len)
 		push_labels_default(b, "pyroscope_spy", origin->spy);
 	push_labels_default(b, "job", labels_builder_get(b, str_of(SERVICE)));
-	if (!push_labels_name_instance(b))
+	if (with_instance && !push_labels_name_instance(b))
 		push_labels_default(b, "instance", origin->address);
 }

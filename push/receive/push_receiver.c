@@ -3,15 +3,18 @@
 
 #include <strings.h>
 
-#include "base/gzip.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "ingest/profile_store.h"
-#include "push/labels/push_labels.h"
 #include "push/labels/push_name.h"
+#include "push/labels/push_rules.h"
 #include "push/labels/push_types.h"
+#include "push/receive/series_quota.h"
 #include "push/wire/multipart.h"
+#include "push/wire/push_body.h"
 #include "push/wire/push_request.h"
+#include "push/wire/push_time.h"
 
 /*
  * How many times are tried for a profile whose time is taken. Some clients
@@ -26,12 +29,19 @@
 /* The error message lists refused profiles up to this number of bytes. */
 #define REFUSED_TEXT_MAX 360
 
+/* Names of the protocols, for labels and for lists. */
+static const char *const push_protocols[] = {
+	[PUSH_INGEST] = "ingest",
+	[PUSH_V1] = "push",
+};
+
 /* The counters of a receiver, one of each for each protocol. */
 struct push_metrics {
 	struct metric *requests[PUSH_PROTOCOLS];
 	struct metric *failed[PUSH_PROTOCOLS];
 	struct metric *stored[PUSH_PROTOCOLS];
 	struct metric *refused[PUSH_PROTOCOLS];
+	struct metric *dropped[PUSH_PROTOCOLS];
 	struct metric *nudged;
 };
 
@@ -39,6 +49,9 @@ struct push_receiver {
 	struct push_receiver_options o;
 	struct push_metrics metrics;
 	struct profile_store *store;
+	struct series_quota *quota;
+	struct push_senders *senders;
+	struct push_rules *rules;
 };
 
 /* One request while it is handled. */
@@ -57,10 +70,12 @@ struct pushing {
 	uint64_t last;
 	struct buf why; /* which profiles were refused, and why */
 	/*
-	 * The first profile whose time the clock cannot judge yet; code 0:
-	 * none. The others are stored, and the client sends all of them again.
+	 * The first profile that cannot be stored now, though others can: the
+	 * clock cannot judge its time yet, or its series is one too many. Code
+	 * 0: none. The client sends the whole request again.
 	 */
 	struct err later;
+	bool noted; /* whether a profile is in the list of senders */
 };
 
 #define PUSH_COUNTER(field_, text_, name_, help_)                      \
@@ -80,6 +95,8 @@ static const struct metric_row push_rows[] = {
 		      "Pushed profiles that are durable, duplicates included."),
 	PUSH_COUNTERS(refused, "everprof_push_profiles_refused_total",
 		      "Pushed profiles that will never be accepted."),
+	PUSH_COUNTERS(dropped, "everprof_push_profiles_dropped_total",
+		      "Pushed profiles that relabelling rules dropped."),
 	METRIC_ROW(
 		COUNTER, struct push_metrics, nudged,
 		"everprof_push_collisions_total",
@@ -95,6 +112,9 @@ struct push_receiver *push_receiver_new(const struct push_receiver_options *o)
 		.appender = o->appender,
 		.limiter = o->limiter,
 		.max_profile = o->max_profile });
+	r->quota = series_quota_new(o->max_new_series);
+	r->senders = push_senders_new();
+	r->rules = push_rules_new();
 	metrics_register(o->metrics, push_rows, ARRAY_SIZE(push_rows),
 			 &r->metrics);
 	return r;
@@ -105,43 +125,38 @@ void push_receiver_free(struct push_receiver *r)
 	if (!r)
 		return;
 	profile_store_free(r->store);
+	series_quota_free(r->quota);
+	push_senders_free(r->senders);
+	push_rules_free(r->rules);
 	mem_free(r);
 }
 
-/*
- * Parse a time of a request: seconds, milliseconds, microseconds or nanoseconds
- * since 1970, which differ by their size, or a time as in queries, such as
- * now-10s. 0: there is none.
- */
-static int push_time_parse(struct str text, int64_t now_ms, int64_t *ms,
-			   struct err *err)
+void push_receiver_apply(struct push_receiver *r, const struct push_config *c)
 {
-	int64_t n;
+	push_rules_apply(r->rules, c);
+}
 
-	*ms = 0;
-	if (!text.len)
-		return 0;
-	if (!str_to_i64(text, &n)) {
-		if (!time_parse(text, now_ms, ms, NULL))
-			return 0;
-		return err_set(
-			err, ERR_INVALID,
-			"parameter \"from\": expected a Unix time or a time such as now-10s, not \"%.*s\"",
-			STR_ARG(str_clip(text, 40)));
-	}
-	if (n < 0)
-		return err_set(err, ERR_INVALID,
-			       "parameter \"from\" must not be negative");
-	/* Each bound is in the year 2286, or in 1970. */
-	if (n < 10000000000)
-		*ms = n * 1000;
-	else if (n < 10000000000000)
-		*ms = n;
-	else if (n < 10000000000000000)
-		*ms = n / 1000;
-	else
-		*ms = n / 1000000;
-	return 0;
+struct push_senders *push_receiver_senders(struct push_receiver *r)
+{
+	return r->senders;
+}
+
+/* Return who sends a request, without the service. */
+static struct push_sender_key push_receiver_key(const struct push_input *in)
+{
+	return (struct push_sender_key){ .protocol =
+						 push_protocols[in->protocol],
+					 .agent = in->agent,
+					 .user = in->user,
+					 .address = in->address };
+}
+
+void push_receiver_note_refused(struct push_receiver *r,
+				const struct push_input *in, const char *why)
+{
+	struct push_sender_key key = push_receiver_key(in);
+
+	push_senders_note_stranger(r->senders, &key, why, clock_ms(r->o.clock));
 }
 
 /* Return the time of a profile: its own, that of the request, or now. */
@@ -203,6 +218,7 @@ static void pushing_mark_delta(const struct pushing *p, const struct scan *scan,
 
 /*
  * Make the labels of the unpacked profile. `sent` has those of the client.
+ * Without an error, *out stays NULL if a relabelling rule drops the profile.
  */
 static int pushing_labels(const struct pushing *p, const struct scan *scan,
 			  const struct labels_builder *sent,
@@ -216,11 +232,35 @@ static int pushing_labels(const struct pushing *p, const struct scan *scan,
 	if (p->in->protocol == PUSH_INGEST)
 		labels_set(&b, str_of(LABEL_NAME),
 			   push_types_name(&p->types, &scan->types));
+	if (!labels_builder_get(&b, str_of(LABEL_NAME)).len) {
+		labels_builder_fini(&b);
+		return err_set(
+			err, ERR_INVALID,
+			"the series has no label __name__, which names the kind of profile");
+	}
 	pushing_mark_delta(p, scan, &b);
-	push_labels_complete(&b, &p->origin);
-	rc = labels_build(&b, out, err);
+	rc = push_rules_run(p->r->rules, &p->origin, &b, err);
+	if (rc == RELABEL_KEPT)
+		rc = labels_build(&b, out, err);
 	labels_builder_fini(&b);
 	return rc;
+}
+
+/* ERR_LIMIT: the sender adds too many series. */
+static int pushing_check_quota(const struct pushing *p,
+			       const struct labels *labels, struct err *err)
+{
+	const struct push_input *in = p->in;
+	struct str who = in->user.len ? in->user : in->address;
+
+	if (series_quota_admit(p->r->quota, hash_key(bytes_of(who)),
+			       labels->hash, clock_mono_ns()))
+		return 0;
+	return err_set(
+		err, ERR_LIMIT,
+		"\"%.*s\" has sent more than %llu new series within an hour (--ingest.max-new-series); does a label have the id of a request, or a time?",
+		STR_ARG(str_clip(who, 100)),
+		(unsigned long long)p->r->o.max_new_series);
 }
 
 /* Append the unpacked profile. */
@@ -253,33 +293,88 @@ static int pushing_check_time(const struct pushing *p, struct err *err)
 		"the profiles of the request could not be stored in time (--query.timeout)");
 }
 
+/* Return the service of a profile: of its labels, or what is known before. */
+static struct str pushing_service(const struct pushing *p,
+				  const struct labels_builder *sent,
+				  const struct labels *labels)
+{
+	struct str name = str_of("service_name");
+	struct str of_client;
+
+	if (labels)
+		return labels_get(labels, name);
+	of_client = sent ? labels_builder_get(sent, name) : p->origin.app;
+	return of_client.len ? of_client : p->origin.app;
+}
+
+/* Note in the list of senders what became of a profile. */
+static void pushing_note(struct pushing *p, struct str service,
+			 enum push_outcome outcome, const struct err *why)
+{
+	struct push_sender_key key = push_receiver_key(p->in);
+
+	key.service = service;
+	push_senders_note(p->r->senders, &key, outcome,
+			  outcome == PUSH_STORED ? NULL : why->msg,
+			  clock_ms(p->r->o.clock));
+	p->noted = true;
+}
+
+/*
+ * Unpack a profile, make its labels, and append it if no rule drops it.
+ * ERR_AGAIN: others of the request can be stored.
+ */
+static int pushing_put(struct pushing *p, const struct labels_builder *sent,
+		       struct bytes profile, struct labels **labels,
+		       struct err *err)
+{
+	const struct unpacked *u;
+	int rc = profile_store_unpack(p->tools, profile, &u, err);
+
+	if (!rc)
+		rc = pushing_labels(p, &u->scan, sent, labels, err);
+	if (rc || !*labels)
+		return rc;
+	return pushing_check_quota(p, *labels, err) ?
+		       ERR_AGAIN :
+		       pushing_append(p, &u->scan, *labels, err);
+}
+
 /*
  * Store one profile with the labels that the client sent. Returns an error only
- * if it is temporary (profile_store_may_retry()); with other errors, the profile
- * is refused.
+ * if no more profiles of the request can be stored now. A profile that never can
+ * be is refused.
  */
 static int pushing_store(struct pushing *p, const struct labels_builder *sent,
 			 struct bytes profile, struct err *err)
 {
-	const struct unpacked *u;
+	struct err dropped = {
+		.msg = "dropped by relabel_configs of the section push"
+	};
+	const struct err *why = err;
+	enum push_outcome outcome = PUSH_STORED;
 	struct labels *labels = NULL;
 	int rc = pushing_check_time(p, err);
 
 	if (!rc)
-		rc = profile_store_unpack(p->tools, profile, &u, err);
-	if (!rc)
-		rc = pushing_labels(p, &u->scan, sent, &labels, err);
-	if (!rc)
-		rc = pushing_append(p, &u->scan, labels, err);
-	if (rc && !profile_store_may_retry(rc)) {
-		pushing_refuse(p, labels, err);
-		rc = 0;
-	}
-	if (rc == ERR_AGAIN) {
+		rc = pushing_put(p, sent, profile, &labels, err);
+	if (!rc && !labels) {
+		outcome = PUSH_DROPPED;
+		why = &dropped;
+		metric_add(p->r->metrics.dropped[p->in->protocol], 1);
+	} else if (rc == ERR_AGAIN) {
+		outcome = PUSH_DELAYED;
 		if (!p->later.code)
 			p->later = *err;
 		rc = 0;
+	} else if (rc && profile_store_may_retry(rc)) {
+		outcome = PUSH_DELAYED;
+	} else if (rc) {
+		outcome = PUSH_REFUSED;
+		pushing_refuse(p, labels, err);
+		rc = 0;
 	}
+	pushing_note(p, pushing_service(p, sent, labels), outcome, why);
 	labels_unref(labels);
 	return rc;
 }
@@ -342,10 +437,10 @@ static int pushing_ingest(struct pushing *p, struct err *err)
 {
 	struct labels_builder sent = { 0 };
 	struct bytes profile;
-	int rc = pushing_check_format(p->in, err);
+	int rc = push_name_parse(p->in->name, &p->origin.app, &sent, err);
 
 	if (!rc)
-		rc = push_name_parse(p->in->name, &p->origin.app, &sent, err);
+		rc = pushing_check_format(p->in, err);
 	if (!rc)
 		rc = push_time_parse(p->in->from, clock_ms(p->r->o.clock),
 				     &p->from_ms, err);
@@ -368,77 +463,34 @@ static int pushing_series(struct pushing *p, struct push_series *s,
 	int rc = 0;
 
 	push_request_labels(s, &sent);
-	while (!rc && push_request_profile(s, &profile)) {
-		struct err why = {
-			.msg = "the series has no label __name__, which names the kind of profile"
-		};
-
-		if (labels_builder_get(&sent, str_of(LABEL_NAME)).len)
-			rc = pushing_store(p, &sent, profile, err);
-		else
-			pushing_refuse(p, NULL, &why);
-	}
+	while (!rc && push_request_profile(s, &profile))
+		rc = pushing_store(p, &sent, profile, err);
 	labels_builder_fini(&sent);
 	return rc;
 }
 
 /*
- * Return the size that a gzip stream claims to have decompressed, or 0 if it is
- * too short (RFC 1952, 2.3.1).
+ * Decompress the body of push.v1. The memory is taken from the limiter before.
  */
-static size_t push_gzip_size(struct bytes b)
-{
-	const uint8_t *p = b.len >= 18 ? b.ptr + b.len - 4 : NULL;
-
-	return p ? (size_t)p[0] | (size_t)p[1] << 8 | (size_t)p[2] << 16 |
-			       (size_t)p[3] << 24 :
-		   0;
-}
-
-/*
- * Decompress the body of push.v1, if it is compressed. The memory is taken from
- * the limiter before.
- */
-static int pushing_inflate(struct pushing *p, struct buf *out,
-			   struct bytes *message, struct err *err)
+static int pushing_decode(struct pushing *p, struct buf *out,
+			  struct bytes *message, struct err *err)
 {
 	const struct push_input *in = p->in;
-	struct gzip *gzip;
-	size_t size;
-	int rc;
+	enum push_compression c = PUSH_IDENTITY;
+	size_t size = 0;
+	int rc = push_body_compression(in->content_encoding, &c, err);
 
-	*message = in->body;
-	if (!*in->content_encoding ||
-	    !strcasecmp(in->content_encoding, "identity"))
-		return 0;
-	if (strcasecmp(in->content_encoding, "gzip") != 0)
-		return err_set(
-			err, ERR_MEDIA,
-			"unsupported Content-Encoding \"%.100s\": use gzip or identity",
-			in->content_encoding);
-	size = push_gzip_size(in->body);
-	if (size > p->r->o.max_profile + 2 * MIB)
-		return err_set(
-			err, ERR_TOOBIG,
-			"the request has %zu bytes decompressed, more than --scrape.max-profile-size and 2 MiB",
-			size);
-	if (!ingest_limiter_take(p->r->o.limiter, in->share,
-				 (int64_t)(in->body.len + size)))
-		return err_set(
+	if (!rc)
+		rc = push_body_size(c, in->body, p->r->o.max_profile + 2 * MIB,
+				    &size, err);
+	if (!rc && !ingest_limiter_take(p->r->o.limiter, in->share,
+					(int64_t)(in->body.len + size)))
+		rc = err_set(
 			err, ERR_LIMIT,
 			"no memory for the request: the part of --ingest.memory that uploads, or this sender, may use is in use; retry later");
-	*out = buf_init(size ? size : 1);
-	gzip = gzip_new();
-	rc = gzip_decompress(gzip, in->body, out, err);
-	gzip_free(gzip);
-	*message = buf_bytes(out);
-	if (rc == ERR_TOOBIG)
-		return err_set(
-			err, ERR_INVALID,
-			"the gzip stream of the request is longer than its end says: send it as one member");
-	return rc ? err_wrap(err, ERR_INVALID,
-			     "the body of the request is no gzip stream") :
-		    0;
+	return rc ? rc :
+		    push_body_decode(c, profile_store_zstd(p->tools), in->body,
+				     size, out, message, err);
 }
 
 /* push.v1: series with labels and profiles. */
@@ -455,7 +507,7 @@ static int pushing_v1(struct pushing *p, struct err *err)
 		return err_set(err, ERR_MEDIA,
 			       "unsupported Content-Type \"%.100s\": use %s",
 			       p->in->content_type, type);
-	rc = pushing_inflate(p, &inflated, &message, err);
+	rc = pushing_decode(p, &inflated, &message, err);
 	if (!rc)
 		rc = push_request_check(message, &p->profiles, err);
 	w = wire_init(message);
@@ -481,10 +533,14 @@ static int pushing_tell_refused(struct pushing *p, struct err *err)
 int push_receiver_take(struct push_receiver *r, const struct push_input *in,
 		       struct err *err)
 {
-	struct pushing p = { .r = r,
-			     .in = in,
-			     .origin = { .spy = in->spy,
-					 .address = in->address } };
+	struct pushing p = {
+		.r = r,
+		.in = in,
+		.origin = { .spy = in->spy,
+			    .address = in->address,
+			    .agent = in->agent,
+			    .protocol = push_protocols[in->protocol] }
+	};
 	struct appender *a = r->o.appender;
 	int rc;
 
@@ -497,9 +553,14 @@ int push_receiver_take(struct push_receiver *r, const struct push_input *in,
 	if (!rc)
 		metric_add(r->metrics.stored[in->protocol], (int64_t)p.stored);
 	if (!rc && p.later.code)
-		rc = err_set(err, ERR_AGAIN, "%s", p.later.msg);
+		rc = err_set(err, p.later.code, "%s", p.later.msg);
 	if (!rc && p.refused)
 		rc = pushing_tell_refused(&p, err);
+	if (rc && !p.noted)
+		pushing_note(&p, p.origin.app,
+			     profile_store_may_retry(rc) ? PUSH_DELAYED :
+							   PUSH_REFUSED,
+			     err);
 	metric_add(r->metrics.failed[in->protocol], rc != 0);
 	profile_store_give(r->store, p.tools);
 	push_types_fini(&p.types);

@@ -16,6 +16,8 @@
 #include "base/ingest_limiter.h"
 #include "base/metrics.h"
 #include "model/appender.h"
+#include "push/labels/push_config.h"
+#include "push/receive/push_senders.h"
 
 /* A receiver. */
 struct push_receiver;
@@ -27,6 +29,8 @@ struct push_receiver_options {
 	struct ingest_limiter *limiter;
 	/* maximum size of a profile, in bytes after decompression */
 	size_t max_profile;
+	/* New series that one sender may add within an hour; 0: no limit. */
+	uint64_t max_new_series;
 	const struct clock *clock; /* NULL: the time of day */
 	struct metrics *metrics;
 };
@@ -44,6 +48,8 @@ struct push_input {
 	const char *content_type;
 	const char *content_encoding;
 	struct str address; /* IP address of the client */
+	struct str agent;   /* the header User-Agent */
+	struct str user;    /* user or token of the credentials; may be empty */
 	/* Parameters of POST /ingest. */
 	struct str name;   /* application and labels */
 	struct str from;   /* when the profile begins */
@@ -65,6 +71,19 @@ struct push_receiver *push_receiver_new(const struct push_receiver_options *o);
 void push_receiver_free(struct push_receiver *r);
 
 /*
+ * Use another configuration. It is borrowed until the next call, or until the
+ * receiver is freed. Without a call, the section is missing.
+ */
+void push_receiver_apply(struct push_receiver *r, const struct push_config *c);
+
+/* Note a request that was refused before push_receiver_take(). */
+void push_receiver_note_refused(struct push_receiver *r,
+				const struct push_input *in, const char *why);
+
+/* The list of those who have sent profiles; borrowed. */
+struct push_senders *push_receiver_senders(struct push_receiver *r);
+
+/*
  * Store the profiles of a request. Returns 0 when all of them are durable; a
  * profile that is stored already counts as stored.
  *
@@ -72,7 +91,8 @@ void push_receiver_free(struct push_receiver *r);
  * malformed), ERR_CORRUPT (profiles or their labels were refused, and all
  * others are durable; the message names the first of them), ERR_TOOBIG and
  * ERR_MEDIA (a type, format or compression that is not supported). After any
- * other error it may send the whole request again.
+ * other error it may send the whole request again; with ERR_LIMIT, profiles of
+ * new series were refused, perhaps, and all others are durable.
  */
 NODISCARD int push_receiver_take(struct push_receiver *r,
 				 const struct push_input *in, struct err *err);

@@ -9,6 +9,7 @@ import gzip
 import http.client
 import os
 import re
+import signal
 import time
 
 from harness import ROOT, Everprof, Suite, field, profile, varint, wait_until
@@ -142,7 +143,7 @@ def push(e, body, **headers):
 def errors_have_the_form_that_clients_read(d):
     e = start(d)
     for params, body, status, text in (
-        ({}, b'x', 415, 'format=pprof'),
+        ({'name': 'a'}, b'x', 415, 'format=pprof'),
         ({'format': 'jfr', 'name': 'a'}, b'x', 415, '"jfr"'),
         ({'format': 'pprof'}, profile('a'), 400, 'names the application'),
         ({'format': 'pprof', 'name': 'a{b'}, profile('a'), 400, 'closing brace'),
@@ -159,7 +160,8 @@ def errors_have_the_form_that_clients_read(d):
         (message(({'__name__': 'cpu'}, [b'hello'])), {}, 400, 'invalid_argument', 'was refused'),
         (message(({'a': 'b'}, [profile('a')])), {}, 400, 'invalid_argument', '__name__'),
         (b'{}', {'Content_Type': 'application/json'}, 415, 'invalid_argument', 'application/proto'),
-        (b'x', {'Content_Encoding': 'zstd'}, 415, 'invalid_argument', 'gzip'),
+        (b'x', {'Content_Encoding': 'br'}, 415, 'invalid_argument', 'gzip'),
+        (b'x', {'Content_Encoding': 'zstd'}, 400, 'invalid_argument', 'no zstd stream'),
     ):
         answer = push(e, body, **headers)
         assert answer.status == status, (body, answer.status, answer.body)
@@ -202,6 +204,64 @@ def a_token_for_writing_is_enough(d):
     assert push(e, body, **bearer('0123456789abcdef')).status == 200
     answer = e.get('/ingest', data=profile('a'), method='POST', name='a', format='pprof')
     assert answer.status == 401 and not answer.body.startswith(b'{'), answer.body
+    # Whoever asks why a program does not show up sees it without a log.
+    eye = bearer('fedcba9876543210')
+    rows = e.get('/api/v1/senders', headers=eye).data()['senders']
+    assert len(rows) == 4, rows
+    assert [(r['stored'], r['refused'], r['user']) for r in rows if r['stored']] == [(1, 0, 'sdk')], rows
+    assert sum('authentication' in r['lastError'] for r in rows) == 2, rows
+    assert sum('scope' in r['lastError'] for r in rows) == 1, rows
+    page = e.get('/senders', headers=eye).body.decode()
+    assert 'unknown_service' in page and 'scope' in page, page
+    e.finish()
+
+
+@suite.test
+def the_section_push_changes_and_drops_profiles(d):
+    e = start(d)
+    assert e.get('/api/v1/senders').data() == {'enabled': True, 'senders': []}
+    assert 'No program has pushed' in e.get('/senders').body.decode()
+
+    def send(name):
+        body = profile(f'{name} {time.monotonic_ns()}')
+        answer = e.get('/ingest', data=body, method='POST', name=name, format='pprof')
+        assert answer.status == 200, answer.body
+
+    send('shop')
+    assert series(e)[0]['instance'] == '127.0.0.1'
+    with open(f'{d}/everprof.yaml', 'w') as f:
+        f.write(
+            'push:\n'
+            '  instance: none\n'
+            '  relabel_configs:\n'
+            '  - {source_labels: [service_name], regex: noise, action: drop}\n'
+            '  - {source_labels: [__meta_push_protocol, __address__], target_label: via}\n'
+        )
+    e.child.send_signal(signal.SIGHUP)
+    wait_until('loaded', 30, lambda: 'relabel_configs' in e.get('/api/v1/status/config').data()['yaml'])
+    send('cart')
+    send('noise')
+    [cart] = [s for s in series(e) if s['service_name'] == 'cart']
+    assert 'instance' not in cart and cart['via'] == 'ingest;127.0.0.1', cart
+    assert not [s for s in series(e) if s['service_name'] == 'noise']
+    rows = {r['service']: r for r in e.get('/api/v1/senders').data()['senders']}
+    assert rows['noise']['dropped'] == 1 and 'relabel_configs' in rows['noise']['lastError'], rows
+    assert rows['cart']['stored'] == 1 and rows['cart']['lastError'] == '', rows
+    assert e.metric('everprof_push_profiles_dropped_total', '{protocol="ingest"}') == 1
+    e.finish()
+
+
+@suite.test
+def a_tag_with_an_id_of_each_request_uses_up_only_its_own_quota(d):
+    e = start(d, '--ingest.max-new-series=20')
+    bad = message(*[({'__name__': 'cpu', 'id': str(i)}, [profile(f'bad {i}')]) for i in range(30)])
+    answer = push(e, bad)
+    assert answer.status == 429 and '--ingest.max-new-series' in answer.json()['message'], answer.body
+    assert len(series(e)) == 20
+    # Its older series go on, and the next request of the same is no worse.
+    assert push(e, message(({'__name__': 'cpu', 'id': '3'}, [profile('good')]))).status == 200
+    assert push(e, bad).status == 429
+    assert len(series(e)) == 20
     e.finish()
 
 

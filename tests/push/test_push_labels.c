@@ -215,7 +215,7 @@ Test(push_labels, missing_labels_are_added)
 		cr_assert(!push_name_parse(str_of(cases[i].sent), &origin.app,
 					   &b, NULL));
 		labels_set(&b, str_of(LABEL_NAME), str_of("cpu"));
-		push_labels_complete(&b, &origin);
+		push_labels_complete(&b, &origin, true);
 		cr_expect(check_str(str_of(shown(&b)), cases[i].labels));
 		labels_builder_fini(&b);
 	}
@@ -227,9 +227,23 @@ Test(push_labels, without_a_name_the_service_is_unknown)
 	struct labels_builder b = { 0 };
 
 	labels_set(&b, str_of(LABEL_NAME), str_of("cpu"));
-	push_labels_complete(&b, &origin);
+	push_labels_complete(&b, &origin, true);
 	cr_expect(check_str(str_of(shown(&b)),
 			    "cpu{job=\"unknown_service\","
 			    "service_name=\"unknown_service\"}"));
+	labels_builder_fini(&b);
+}
+
+Test(push_labels, the_address_becomes_an_instance_only_if_it_shall)
+{
+	struct push_origin origin = { .address = str_of("10.0.0.7") };
+	struct labels_builder b = { 0 };
+
+	labels_set(&b, str_of(LABEL_NAME), str_of("cpu"));
+	push_labels_complete(&b, &origin, false);
+	cr_expect(!labels_builder_get(&b, str_of("instance")).len);
+	push_labels_complete(&b, &origin, true);
+	cr_expect(
+		str_is(labels_builder_get(&b, str_of("instance")), "10.0.0.7"));
 	labels_builder_fini(&b);
 }

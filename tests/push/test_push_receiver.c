@@ -86,6 +86,7 @@ static void desk_begin(struct desk *d)
 		&(struct push_receiver_options){ .appender = &d->shelf.appender,
 						 .limiter = d->limiter,
 						 .max_profile = PROFILE_MAX,
+						 .max_new_series = 2,
 						 .clock = &d->clock,
 						 .metrics = d->metrics });
 	d->in = (struct push_input){
@@ -382,7 +383,7 @@ Test(push_receiver, what_is_not_supported_is_named)
 		{ PUSH_V1, "application/json", "", "", "{}", ERR_MEDIA,
 		  "application/proto" },
 		{ PUSH_V1, "application/proto", "br", "", "x", ERR_MEDIA,
-		  "gzip or identity" },
+		  "zstd or identity" },
 		{ PUSH_V1, "application/proto", "gzip", "", "x", ERR_INVALID,
 		  "no gzip stream" },
 		{ PUSH_V1, "application/proto", "", "", "x", ERR_INVALID,
@@ -408,6 +409,114 @@ Test(push_receiver, what_is_not_supported_is_named)
 		cr_expect(!d.shelf.count);
 		desk_end(&d);
 	}
+}
+
+/* The rows of the list of senders. */
+static void list_sender(void *arg, const struct push_sender *row)
+{
+	buf_printf(arg, "%s %s %s %d/%d/%d/%d %s\n", row->protocol,
+		   row->service, row->agent, (int)row->counts[PUSH_STORED],
+		   (int)row->counts[PUSH_DROPPED],
+		   (int)row->counts[PUSH_REFUSED],
+		   (int)row->counts[PUSH_DELAYED], row->why);
+}
+
+static void expect_senders(struct desk *d, const char *want)
+{
+	struct buf text = { 0 };
+
+	push_senders_each(push_receiver_senders(d->r), list_sender, &text);
+	cr_expect(check_str(str_from(buf_bytes(&text)), want));
+	buf_fini(&text);
+}
+
+Test(push_receiver, senders_are_listed_with_the_last_reason)
+{
+	struct desk d;
+
+	desk_begin(&d);
+	d.in.agent = str_of("sdk/1");
+	add_profile(&d.body, "cpu", NOW * 1000000, 1);
+	cr_assert(!desk_take(&d));
+	expect_senders(&d, "ingest shop sdk/1 1/0/0/0 \n");
+	d.shelf.code = ERR_NOSPACE;
+	cr_expect(desk_take(&d) == ERR_NOSPACE);
+	expect_senders(&d, "ingest shop sdk/1 1/0/0/1 storage says no\n");
+	d.shelf.code = 0;
+	d.in.format = str_of("jfr");
+	cr_expect(desk_take(&d) == ERR_MEDIA);
+	expect_senders(
+		&d,
+		"ingest shop sdk/1 1/0/1/1 unsupported format \"jfr\": send "
+		"profiles in the format pprof (parameter format=pprof, or a "
+		"form with a field \"profile\")\n");
+	d.in.agent = str_of("stranger");
+	push_receiver_note_refused(d.r, &d.in, "no password");
+	d.in.agent = str_of("sdk/1");
+	d.in.format = str_of("pprof");
+	buf_reset(&d.body);
+	buf_str(&d.body, "x");
+	clock_set(&d.clock, NOW + 1000);
+	cr_expect(desk_take(&d) == ERR_CORRUPT);
+	cr_expect(strstr(d.err.msg, "was refused"));
+	desk_end(&d);
+}
+
+Test(push_receiver, a_sender_may_add_so_many_series_in_an_hour)
+{
+	struct buf profile = { 0 };
+	struct desk d;
+
+	desk_begin_v1(&d);
+	d.in.user = str_of("ann");
+	add_profile(&profile, "cpu", NOW * 1000000, 1);
+	for (int i = 0; i < 3; i++) {
+		char service[8];
+
+		snprintf(service, sizeof(service), "s%d", i);
+		add_series(&d.body, "process_cpu", service, buf_bytes(&profile),
+			   buf_bytes(&profile));
+	}
+	/* A series of the first two, behind the one too many. */
+	add_series(&d.body, "process_cpu", "s0", buf_bytes(&profile),
+		   buf_bytes(&profile));
+	cr_expect(desk_take(&d) == ERR_LIMIT);
+	cr_expect(strstr(d.err.msg, "\"ann\"") &&
+			  strstr(d.err.msg, "--ingest.max-new-series"),
+		  "%s", d.err.msg);
+	cr_expect(d.shelf.count == 6, "what may be stored is stored");
+	cr_expect(d.shelf.synced == 6);
+	/* Somebody else is not held up. */
+	d.in.user = str_of("bob");
+	cr_expect(!desk_take(&d), "%s", d.err.msg);
+	buf_fini(&profile);
+	desk_end(&d);
+}
+
+Test(push_receiver, a_profile_that_a_rule_drops_is_no_error)
+{
+	struct push_config config = { 0 };
+	struct yaml yaml;
+	struct desk d;
+
+	desk_begin(&d);
+	yaml_parse(
+		&yaml, "push.yml",
+		bytes_of(str_of("relabel_configs:\n- {source_labels: "
+				"[service_name], regex: shop, action: drop}")));
+	push_config_decode(&yaml, yaml.root, &config);
+	push_receiver_apply(d.r, &config);
+	add_profile(&d.body, "cpu", NOW * 1000000, 1);
+	cr_expect(!desk_take(&d), "%s", d.err.msg);
+	cr_expect(!d.shelf.count);
+	expect_senders(&d, "ingest shop  0/1/0/0 dropped by relabel_configs "
+			   "of the section push\n");
+	d.in.name = str_of("cart");
+	cr_expect(!desk_take(&d), "%s", d.err.msg);
+	cr_expect(d.shelf.count == 1);
+	desk_end(&d);
+	push_config_fini(&config);
+	yaml_fini(&yaml);
 }
 
 Test(push_receiver, an_empty_message_is_no_error)

@@ -99,6 +99,7 @@ static const struct route expected[] = {
 	{ "/profiles", NULL, ROUTE_READ, READ },
 	{ "/targets", NULL, ROUTE_READ, READ },
 	{ "/remote_write", NULL, ROUTE_READ, READ },
+	{ "/senders", NULL, ROUTE_READ, READ },
 	/* Probes of orchestrators have no credentials. */
 	{ "/-/healthy", NULL, ROUTE_OPEN, 0 },
 	{ "/-/ready", NULL, ROUTE_OPEN, 0 },
@@ -128,6 +129,7 @@ static const struct route expected[] = {
 	{ "/api/v1/targets", NULL, ROUTE_READ, READ },
 	/* This route takes a profile of a target and shows it. */
 	{ "/api/v1/targets/profile", NULL, ROUTE_WRITE, READ | SCOPE_WRITE },
+	{ "/api/v1/senders", NULL, ROUTE_READ, READ },
 	{ "/api/v1/status/config", NULL, ROUTE_READ, READ },
 	{ "/api/v1/status/flags", NULL, ROUTE_READ, READ },
 	{ "/api/v1/status/buildinfo", NULL, ROUTE_READ, READ },
@@ -225,6 +227,8 @@ Test(routes, an_agent_has_those_that_need_no_database)
 		"/api/v1/status/buildinfo",
 		"/api/v1/status/routes",
 		"/api/v1/status/remote_write",
+		"/senders",
+		"/api/v1/senders",
 		"/ingest",
 		"/pyroscope/ingest",
 		"/push.v1.PusherService/Push",

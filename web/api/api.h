@@ -83,6 +83,16 @@ void api_ingest(void *ctx, struct request *r, struct answer *a);
  */
 void api_push(void *ctx, struct request *r, struct answer *a);
 
+/* Note a request that was refused before its handler was called. */
+void api_push_note_refused(const struct web *w, const struct request *r,
+			   enum web_push_protocol protocol,
+			   const struct err *err);
+
+/*
+ * GET /api/v1/senders: who has pushed profiles, and what became of them.
+ */
+void api_senders(void *ctx, struct request *r, struct answer *a);
+
 /*
  * GET /api/v1/status/remote_write: how far sending to each receiver has got,
  * and what this server has received.

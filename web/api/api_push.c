@@ -3,12 +3,13 @@
  * The API for pushed profiles: POST /ingest, by which Pyroscope's older SDKs
  * send profiles, and the method Push of push.v1.PusherService, by which newer
  * ones and Grafana Alloy do. Answers and errors have the form that the clients
- * expect.
+ * expect. GET /api/v1/senders lists those who have sent profiles.
  */
 #include "web/api/api.h"
 
 #include "web/api/context.h"
 #include "web/api/envelope.h"
+#include "web/auth/auth.h"
 
 /* Return a parameter; empty when it is missing. */
 static struct str api_push_param(const struct request *r, const char *name)
@@ -19,25 +20,42 @@ static struct str api_push_param(const struct request *r, const char *name)
 	return value;
 }
 
+/* Return who sends a request, and how. */
+static struct web_push api_push_sender(const struct request *r,
+				       enum web_push_protocol protocol)
+{
+	return (struct web_push){ .protocol = protocol,
+				  .content_type = r->content_type,
+				  .content_encoding = r->content_encoding,
+				  .address = str_of(r->peer),
+				  .agent = str_of(r->user_agent),
+				  .user = str_of(r->who->name) };
+}
+
+void api_push_note_refused(const struct web *w, const struct request *r,
+			   enum web_push_protocol protocol,
+			   const struct err *err)
+{
+	const struct web_push in = api_push_sender(r, protocol);
+
+	if (w->o.pusher.enabled)
+		w->o.pusher.refused(w->o.pusher.ctx, &in, err->msg);
+}
+
 /* Store the profiles of a request. */
 static int api_push_take(const struct web *w, struct request *r,
 			 enum web_push_protocol protocol, struct err *err)
 {
 	const struct web_pusher *pusher = &w->o.pusher;
-	const struct web_push in = {
-		.protocol = protocol,
-		.content_type = r->content_type,
-		.content_encoding = r->content_encoding,
-		.address = str_of(r->peer),
-		.name = api_push_param(r, "name"),
-		.from = api_push_param(r, "from"),
-		.format = api_push_param(r, "format"),
-		.spy = api_push_param(r, "spyName"),
-		.body = r->body,
-		.share = &r->share,
-		.deadline_ns = r->deadline_ns,
-	};
+	struct web_push in = api_push_sender(r, protocol);
 
+	in.name = api_push_param(r, "name");
+	in.from = api_push_param(r, "from");
+	in.format = api_push_param(r, "format");
+	in.spy = api_push_param(r, "spyName");
+	in.body = r->body;
+	in.share = &r->share;
+	in.deadline_ns = r->deadline_ns;
 	if (!pusher->enabled)
 		return err_set(
 			err, ERR_NOTFOUND,
@@ -65,4 +83,53 @@ void api_push(void *ctx, struct request *r, struct answer *a)
 	else
 		/* The message push.v1.PushResponse, which has no fields. */
 		answer_text(a, 200, "application/proto", str_of(""));
+}
+
+/* Callback for each sender: write it as an object. */
+static void api_push_write_sender(void *arg, const struct web_push_sender *s)
+{
+	struct json *j = arg;
+
+	json_begin(j, '{');
+	json_key(j, "protocol");
+	json_text(j, s->protocol);
+	json_key(j, "service");
+	json_text(j, s->service);
+	json_key(j, "userAgent");
+	json_text(j, s->agent);
+	json_key(j, "user");
+	json_text(j, s->user);
+	json_key(j, "address");
+	json_text(j, s->address);
+	json_key(j, "stored");
+	json_int(j, (int64_t)s->stored);
+	json_key(j, "dropped");
+	json_int(j, (int64_t)s->dropped);
+	json_key(j, "refused");
+	json_int(j, (int64_t)s->refused);
+	json_key(j, "delayed");
+	json_int(j, (int64_t)s->delayed);
+	envelope_time(j, "first", s->first_ms);
+	envelope_time(j, "last", s->last_ms);
+	json_key(j, "lastError");
+	json_text(j, s->why);
+	envelope_time(j, "lastErrorTime", s->why_ms);
+	json_end(j, '}');
+}
+
+void api_senders(void *ctx, struct request *r UNUSED, struct answer *a)
+{
+	const struct web_pusher *pusher = &((struct web *)ctx)->o.pusher;
+	struct json j = envelope_begin(a);
+
+	json_begin(&j, '{');
+	json_key(&j, "enabled");
+	json_bool(&j, pusher->enabled);
+	json_key(&j, "senders");
+	json_begin(&j, '[');
+	if (pusher->each)
+		pusher->each(pusher->ctx, api_push_write_sender, &j);
+	json_end(&j, ']');
+	json_end(&j, '}');
+	envelope_end(&j, a, NULL);
 }

@@ -37,17 +37,6 @@ void api_write(void *ctx, struct request *r, struct answer *a)
 		      arena_printf(&r->arena, "%zu", stored));
 }
 
-/* Write a time as RFC 3339, or an empty text if there is none (0). */
-static void api_write_time(struct json *j, const char *key, int64_t ms)
-{
-	char text[40] = "";
-
-	if (ms)
-		time_format(ms, text);
-	json_key(j, key);
-	json_text(j, text);
-}
-
 /*
  * Callback for each receiver that this server sends to: write it as an object.
  */
@@ -66,8 +55,8 @@ static void api_write_queue(void *arg, const struct web_queue *q)
 	json_int(j, (int64_t)q->pending);
 	json_key(j, "backlogBytes");
 	json_int(j, (int64_t)q->backlog_bytes);
-	api_write_time(j, "newestSent", q->sent_ms);
-	api_write_time(j, "lastSuccess", q->answer_ms);
+	envelope_time(j, "newestSent", q->sent_ms);
+	envelope_time(j, "lastSuccess", q->answer_ms);
 	json_key(j, "lastError");
 	json_text(j, q->last_error);
 	json_end(j, '}');

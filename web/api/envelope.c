@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/api/envelope.h"
 
+#include "base/units.h"
+
 #include "web/api/context.h"
 
 #include <inttypes.h>
@@ -57,6 +59,16 @@ void envelope_end(struct json *j, struct answer *a, const char *const *warnings)
 	json_end(j, '}');
 	a->status = 200;
 	a->content_type = JSON_TYPE;
+}
+
+void envelope_time(struct json *j, const char *key, int64_t ms)
+{
+	char text[40] = "";
+
+	if (ms)
+		time_format(ms, text);
+	json_key(j, key);
+	json_text(j, text);
 }
 
 const char *answer_status(struct answer *a, const struct err *err)

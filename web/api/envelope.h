@@ -24,6 +24,9 @@ struct json envelope_begin(struct answer *a);
 void envelope_end(struct json *j, struct answer *a,
 		  const char *const *warnings);
 
+/* Write a key and a time as RFC 3339, or an empty text if there is none (0). */
+void envelope_time(struct json *j, const char *key, int64_t ms);
+
 /*
  * Set the HTTP status of the answer to the status for an error. Returns the
  * error's errorType (a word in Prometheus' JSON envelope), a constant.

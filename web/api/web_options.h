@@ -160,6 +160,8 @@ struct web_push {
 	const char *content_type;     /* the header; "" when it is missing */
 	const char *content_encoding; /* the header; "" when it is missing */
 	struct str address;           /* IP address of the client */
+	struct str agent;             /* the header User-Agent */
+	struct str user; /* user or token of the credentials; may be empty */
 	/* Parameters of /ingest; empty when they are missing. */
 	struct str name;
 	struct str from;
@@ -168,6 +170,25 @@ struct web_push {
 	struct bytes body;
 	struct ingest_share *share; /* accounts for the memory of the body */
 	int64_t deadline_ns; /* when the answer is due, on clock_mono_ns() */
+};
+
+/* A program that pushes profiles. Unknown texts are empty. */
+struct web_push_sender {
+	const char *protocol;
+	const char *service;
+	const char *agent;   /* the header User-Agent */
+	const char *user;    /* of the credentials */
+	const char *address; /* IP address, the latest one */
+	/* Numbers of profiles since first_ms, or of whole requests. */
+	uint64_t stored;
+	uint64_t dropped; /* by a relabelling rule */
+	uint64_t refused; /* for good */
+	uint64_t delayed; /* the client may send them again */
+	int64_t first_ms;
+	int64_t last_ms;
+	/* Why the latest one was not stored; "": all were. */
+	const char *why;
+	int64_t why_ms;
 };
 
 /* What stores pushed profiles. */
@@ -179,6 +200,15 @@ struct web_pusher {
 	 * good. Any thread may call it, several at a time.
 	 */
 	int (*take)(void *ctx, const struct web_push *in, struct err *err);
+	/* Notes a request that was refused before it was taken. */
+	void (*refused)(void *ctx, const struct web_push *in, const char *why);
+	/*
+	 * Calls fn(arg, …) for each sender, the latest first. Any thread may
+	 * call it.
+	 */
+	void (*each)(void *ctx,
+		     void (*fn)(void *arg, const struct web_push_sender *s),
+		     void *arg);
 };
 
 /* Profiles of this process. */

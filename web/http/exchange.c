@@ -257,8 +257,8 @@ struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
 	r->accepts_html = strstr(exchange_header(x, "Accept"), "text/html");
 	r->has_ui = x->server->o.pages;
 	r->peer = exchange_peer(&r->arena, exchange_address(c));
-	r->is_go = str_starts(str_of(exchange_header(x, "User-Agent")),
-			      str_of("Go-http-client/"));
+	r->user_agent = exchange_header(x, "User-Agent");
+	r->is_go = str_starts(str_of(r->user_agent), str_of("Go-http-client/"));
 	exchange_take_target(x, method, version);
 	MHD_get_connection_values_n(c, MHD_GET_ARGUMENT_KIND, on_argument, x);
 	r->content_type = exchange_header(x, "Content-Type");
@@ -300,7 +300,8 @@ void exchange_refuse(struct exchange *x, int code, const char *why)
 
 void exchange_fail(struct exchange *x, const struct err *err)
 {
-	x->server->o.fail(x->route, &x->answer, err);
+	x->server->o.fail(x->server->o.ctx, &x->request, x->route, &x->answer,
+			  err);
 }
 
 struct connection *exchange_connection(struct MHD_Connection *c)

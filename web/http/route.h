@@ -33,6 +33,7 @@ struct request {
 	/* whether the client is a browser that shows a page */
 	bool accepts_html;
 	bool has_ui; /* the server has the web UI, so plain pages link to it */
+	const char *user_agent; /* header User-Agent; "" when absent */
 	/* whether the client is a Go program, such as go tool pprof */
 	bool is_go;
 	/*

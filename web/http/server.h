@@ -64,10 +64,12 @@ struct server_options {
 	struct auth *auth;
 	const char *version; /* everprof's version, sent with every answer */
 	/*
-	 * Turns an answer into the error answer for `err`, in the form that the
-	 * clients of the route expect; the route is NULL if the path has none.
+	 * Refuses a request, before its handler was called: turns the answer
+	 * into the error answer for `err`, in the form that the clients of the
+	 * route expect; the route is NULL if the path has none.
 	 */
-	void (*fail)(const struct route *route, struct answer *a,
+	void (*fail)(void *ctx, const struct request *r,
+		     const struct route *route, struct answer *a,
 		     const struct err *err);
 	/* Answers a request for an unknown path. */
 	void (*missing)(struct request *r, struct answer *a);

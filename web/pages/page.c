@@ -57,6 +57,7 @@ static const char head[] =
 /* The links of a server without the web UI, which has only plain pages. */
 static const char plain_links[] = "<a href='/profiles'>Profiles</a>"
 				  "<a href='/targets'>Targets</a>"
+				  "<a href='/senders'>Senders</a>"
 				  "<a href='/remote_write'>Remote write</a>"
 				  "<a href='/metrics'>Metrics</a>";
 

@@ -31,7 +31,10 @@ void page_index(void *ctx, struct request *r, struct answer *a);
 /* GET /targets: the active and the dropped targets. */
 void page_targets(void *ctx, struct request *r, struct answer *a);
 
-/* Write the page; the handler of its route. */
+/* GET /remote_write: the receivers, and what was received. */
 void page_remote_write(void *ctx, struct request *r, struct answer *a);
+
+/* GET /senders: the programs that push profiles. */
+void page_senders(void *ctx, struct request *r, struct answer *a);
 
 #endif

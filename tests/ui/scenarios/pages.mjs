@@ -405,7 +405,7 @@ async function plainPages({ browser, site }) {
   await tab.go('status');
   const ofUi = await links();
   assert.equal(ofUi.length, 4);
-  for (const path of ['nowhere', 'remote_write', 'report?query=profile']) {
+  for (const path of ['nowhere', 'remote_write', 'senders', 'report?query=profile']) {
     await tab.page.goto(site.url + path);
     assert.deepEqual(await links(), ofUi, path);
   }

@@ -160,7 +160,8 @@ export function StatusPage(context: Context) {
         {d => <pre tabIndex={0}>{d.yaml}</pre>}
       </Section>
       <p>
-        Other pages of the server: <a href="remote_write">Remote write</a>, <a href="metrics">Metrics</a>
+        Other pages of the server: <a href="senders">Senders</a> (programs that push profiles),{' '}
+        <a href="remote_write">Remote write</a>, <a href="metrics">Metrics</a>
       </p>
     </div>
   );

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "push/wire/push_time.h"
+
+#include "base/units.h"
+
+int push_time_parse(struct str text, int64_t now_ms, int64_t *ms,
+		    struct err *err)
+{
+	int64_t n;
+
+	*ms = 0;
+	if (!text.len)
+		return 0;
+	if (!str_to_i64(text, &n)) {
+		if (!time_parse(text, now_ms, ms, NULL))
+			return 0;
+		return err_set(
+			err, ERR_INVALID,
+			"parameter \"from\": expected a Unix time or a time such as now-10s, not \"%.*s\"",
+			STR_ARG(str_clip(text, 40)));
+	}
+	if (n < 0)
+		return err_set(err, ERR_INVALID,
+			       "parameter \"from\" must not be negative");
+	/* Each bound is in the year 2286, or in 1970. */
+	if (n < 10000000000)
+		*ms = n * 1000;
+	else if (n < 10000000000000)
+		*ms = n;
+	else if (n < 10000000000000000)
+		*ms = n / 1000;
+	else
+		*ms = n / 1000000;
+	return 0;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compressed bodies: how large they say to be, and what becomes of lies. */
+#include "push/wire/push_body.h"
+
+#include "base/gzip.h"
+#include "base/units.h"
+#include "tests/check.h"
+
+#define MAX ((size_t)1 << 20)
+
+/* A body, and what came out of it. */
+struct opened {
+	struct zstd *zstd;
+	struct buf body;
+	struct buf out;
+	struct bytes message;
+	size_t size;
+	struct err err;
+};
+
+static int opened_run(struct opened *o, enum push_compression c)
+{
+	int rc;
+
+	o->err = (struct err){ .msg = "" };
+	buf_fini(&o->out);
+	rc = push_body_size(c, buf_bytes(&o->body), MAX, &o->size, &o->err);
+	return rc ? rc :
+		    push_body_decode(c, o->zstd, buf_bytes(&o->body), o->size,
+				     &o->out, &o->message, &o->err);
+}
+
+static void opened_begin(struct opened *o)
+{
+	*o = (struct opened){ .zstd = zstd_new() };
+}
+
+static void opened_end(struct opened *o)
+{
+	zstd_free(o->zstd);
+	buf_fini(&o->body);
+	buf_fini(&o->out);
+}
+
+/* Make n zeros, compressed by gzip, the body. */
+static void put_gzip(struct opened *o, size_t n)
+{
+	struct gzip *gzip = gzip_new();
+	struct buf zeros = { 0 };
+
+	for (size_t i = 0; i < n; i++)
+		buf_byte(&zeros, 0);
+	gzip_compress(gzip, 6, buf_bytes(&zeros), &o->body);
+	gzip_free(gzip);
+	buf_fini(&zeros);
+}
+
+/* The same by zstd. */
+static void put_zstd(struct opened *o, size_t n)
+{
+	struct buf zeros = { 0 };
+
+	for (size_t i = 0; i < n; i++)
+		buf_byte(&zeros, 0);
+	zstd_compress(o->zstd, 3, &(struct bytes){ zeros.ptr, zeros.len }, 1,
+		      &o->body);
+	buf_fini(&zeros);
+}
+
+Test(push_body, the_header_names_the_compression)
+{
+	static const struct {
+		const char *header;
+		enum push_compression c;
+	} cases[] = {
+		{ "", PUSH_IDENTITY }, { "identity", PUSH_IDENTITY },
+		{ "gzip", PUSH_GZIP }, { "GZIP", PUSH_GZIP },
+		{ "zstd", PUSH_ZSTD },
+	};
+	enum push_compression c;
+	struct err err = { .msg = "" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		cr_expect(!push_body_compression(cases[i].header, &c, NULL));
+		cr_expect(c == cases[i].c);
+	}
+	cr_expect(push_body_compression("br", &c, &err) == ERR_MEDIA);
+	cr_expect(strstr(err.msg, "\"br\""), "%s", err.msg);
+}
+
+Test(push_body, a_body_that_is_not_compressed_is_the_message)
+{
+	struct opened o;
+
+	opened_begin(&o);
+	buf_str(&o.body, "hello");
+	cr_expect(!opened_run(&o, PUSH_IDENTITY));
+	cr_expect(!o.size, "it takes no more memory");
+	cr_expect(o.message.ptr == o.body.ptr);
+	opened_end(&o);
+}
+
+Test(push_body, a_body_says_its_size)
+{
+	struct opened o;
+
+	opened_begin(&o);
+	put_gzip(&o, 5000);
+	cr_expect(!opened_run(&o, PUSH_GZIP), "%s", o.err.msg);
+	cr_expect(o.size == 5000 && o.message.len == 5000);
+	buf_reset(&o.body);
+	put_zstd(&o, 6000);
+	cr_expect(!opened_run(&o, PUSH_ZSTD), "%s", o.err.msg);
+	cr_expect(o.size == 6000 && o.message.len == 6000);
+	opened_end(&o);
+}
+
+Test(push_body, what_is_too_large_is_refused_before_it_is_decompressed)
+{
+	struct opened o;
+
+	opened_begin(&o);
+	put_gzip(&o, MAX + 1);
+	cr_expect(opened_run(&o, PUSH_GZIP) == ERR_TOOBIG);
+	cr_expect(strstr(o.err.msg, "1048577"), "%s", o.err.msg);
+	cr_expect(!o.out.cap);
+	buf_reset(&o.body);
+	put_zstd(&o, MAX + 1);
+	cr_expect(opened_run(&o, PUSH_ZSTD) == ERR_TOOBIG);
+	cr_expect(!o.out.cap);
+	opened_end(&o);
+}
+
+/* Two frames, as encoders of streams write them, do not say their size. */
+Test(push_body, a_body_of_unknown_size_may_be_32_times_as_large)
+{
+	struct opened o;
+
+	opened_begin(&o);
+	put_zstd(&o, 10);
+	put_zstd(&o, 10);
+	cr_expect(!opened_run(&o, PUSH_ZSTD), "%s", o.err.msg);
+	cr_expect(o.size == 32 * o.body.len);
+	cr_expect(o.message.len == 20);
+	buf_reset(&o.body);
+	put_zstd(&o, 100000);
+	put_zstd(&o, 100000);
+	cr_expect(opened_run(&o, PUSH_ZSTD) == ERR_TOOBIG);
+	cr_expect(strstr(o.err.msg, "32 times"), "%s", o.err.msg);
+	opened_end(&o);
+}
+
+Test(push_body, damage_and_lies_are_refused)
+{
+	struct opened o;
+
+	opened_begin(&o);
+	buf_str(&o.body, "hello");
+	cr_expect(opened_run(&o, PUSH_GZIP) == ERR_INVALID);
+	cr_expect(opened_run(&o, PUSH_ZSTD) == ERR_INVALID);
+	buf_reset(&o.body);
+	/* The end of the stream is the size; here that of the second member. */
+	put_gzip(&o, 5000);
+	put_gzip(&o, 5);
+	cr_expect(opened_run(&o, PUSH_GZIP) == ERR_INVALID);
+	cr_expect(strstr(o.err.msg, "one member"), "%s", o.err.msg);
+	buf_reset(&o.body);
+	put_zstd(&o, 5000);
+	o.body.len -= 2;
+	cr_expect(opened_run(&o, PUSH_ZSTD) == ERR_INVALID);
+	opened_end(&o);
+}
