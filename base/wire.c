@@ -39,6 +39,17 @@ static struct bytes wire_take(struct wire *w, uint64_t n)
 	return b;
 }
 
+/* Read 8 bytes, little-endian. */
+static uint64_t wire_fixed64(struct wire *w)
+{
+	struct bytes b = wire_take(w, 8);
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < b.len; i++)
+		v |= (uint64_t)b.ptr[i] << (8 * i);
+	return v;
+}
+
 bool wire_next_slow(struct wire *w, struct wire_field *out)
 {
 	uint64_t key;
@@ -53,7 +64,7 @@ bool wire_next_slow(struct wire *w, struct wire_field *out)
 		out->value = wire_varint(w);
 		break;
 	case WIRE_64:
-		wire_take(w, 8);
+		out->value = wire_fixed64(w);
 		break;
 	case WIRE_BYTES:
 		out->bytes = wire_take(w, wire_varint(w));

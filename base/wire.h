@@ -33,9 +33,9 @@ struct wire {
 };
 
 /*
- * One field of a message. `value` is set for WIRE_VARINT, and `bytes` for
- * WIRE_BYTES; the contents of WIRE_64 and WIRE_32 are skipped, because
- * profile.proto has no such fields.
+ * One field of a message. `value` is set for WIRE_VARINT and WIRE_64, and `bytes`
+ * for WIRE_BYTES; the contents of WIRE_32 are skipped, because no message that
+ * everprof reads has such fields.
  */
 struct wire_field {
 	uint64_t number;
@@ -49,6 +49,15 @@ static inline struct wire wire_init(struct bytes b)
 {
 	return (struct wire){ .pos = b.ptr,
 			      .end = b.len ? b.ptr + b.len : b.ptr };
+}
+
+/* Return the number of a field of type double, which is a WIRE_64. */
+static inline double wire_double(const struct wire_field *f)
+{
+	double v;
+
+	memcpy(&v, &f->value, sizeof(v));
+	return v;
 }
 
 /* Implement wire_varint() for varints of any length. */
