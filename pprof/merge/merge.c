@@ -41,6 +41,7 @@ void merge_free(struct merge *m)
 	vec_fini(&m->frames);
 	vec_fini(&m->labels);
 	vec_fini(&m->extra);
+	vec_fini(&m->column);
 	mem_free(m);
 }
 
@@ -68,7 +69,7 @@ size_t merge_memory(const struct merge *m)
 	       vec_memory(&m->location_map.to) + vec_memory(&m->scratch) +
 	       vec_memory(&m->frames) + vec_memory(&m->labels) +
 	       vec_memory(&m->mapping_map.to) + vec_memory(&m->sample_map.to) +
-	       vec_memory(&m->extra);
+	       vec_memory(&m->extra) + vec_memory(&m->column);
 }
 
 /* Equality callback of the comment index. */
@@ -161,8 +162,9 @@ static void merge_begin(struct merge *m, const struct pprof *p)
 	m->placed_samples = m->keep_zero ? p->samples.count : 0;
 }
 
-int merge_add(struct merge *m, const struct pprof *p, const enum merge_op *ops,
-	      struct err *err)
+/* Add a profile with all its sample types. */
+static int merge_add_whole(struct merge *m, const struct pprof *p,
+			   const enum merge_op *ops, struct err *err)
 {
 	int rc = m->count ? merge_check_types(m, p, err) : 0;
 
@@ -182,6 +184,69 @@ int merge_add(struct merge *m, const struct pprof *p, const enum merge_op *ops,
 	m->src = NULL;
 	m->count++;
 	return 0;
+}
+
+void merge_project(struct merge *m, const struct value_type *type,
+		   const struct value_type *period)
+{
+	m->is_projected = true;
+	m->only = *type;
+	m->period = *period;
+}
+
+bool merge_projects(const struct typeset *types, const struct value_type *type,
+		    const struct value_type *period, size_t *at)
+{
+	if (!str_eq(types->period.type, period->type) ||
+	    !str_eq(types->period.unit, period->unit))
+		return false;
+	for (size_t i = 0; i < types->count; i++) {
+		if (str_eq(types->types[i].type, type->type) &&
+		    str_eq(types->types[i].unit, type->unit)) {
+			*at = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Whether a type of a profile is this one. */
+static bool merge_is_type(const struct pprof *p, struct pprof_type t,
+			  const struct value_type *type)
+{
+	return str_eq(pprof_str(p, t.type), type->type) &&
+	       str_eq(pprof_str(p, t.unit), type->unit);
+}
+
+/* Add one sample type of a profile: a profile with the same stacks. */
+static int merge_add_column(struct merge *m, const struct pprof *p,
+			    const enum merge_op *ops, struct err *err)
+{
+	struct pprof view = *p;
+	size_t width = p->types.count;
+	size_t at = 0;
+
+	while (at < width && !merge_is_type(p, p->types.v[at], &m->only))
+		at++;
+	if (at == width || !merge_is_type(p, p->period_type, &m->period))
+		return 0;
+	m->column.count = 0;
+	vec_reserve(&m->column, p->samples.count);
+	for (size_t i = 0; i < p->samples.count; i++)
+		*vec_add(&m->column) = pprof_values(p, i)[at];
+	view.types.v = &p->types.v[at];
+	view.types.count = 1;
+	view.values.v = m->column.v;
+	view.values.count = m->column.count;
+	view.default_type = 0;
+	return merge_add_whole(m, &view, ops ? ops + at : NULL, err);
+}
+
+int merge_add(struct merge *m, const struct pprof *p, const enum merge_op *ops,
+	      struct err *err)
+{
+	return m->is_projected ? merge_add_column(m, p, ops, err) :
+				 merge_add_whole(m, p, ops, err);
 }
 
 /*

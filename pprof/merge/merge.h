@@ -17,6 +17,7 @@
 #define PPROF_MERGE_MERGE_H
 
 #include "base/err.h"
+#include "model/types.h"
 #include "pprof/profile/profile.h"
 
 /* A merge in progress. */
@@ -35,6 +36,19 @@ struct merge *merge_new(void);
 
 /* Free a merge and its result. NULL is a no-op. */
 void merge_free(struct merge *m);
+
+/*
+ * From now on, only one sample type of the added profiles is merged, so that
+ * profiles with different sample types can be. A profile that lacks the type, or
+ * has another type of its period, is left out, and does not count. The texts are
+ * borrowed until the merge is freed. Nothing may have been added before.
+ */
+void merge_project(struct merge *m, const struct value_type *type,
+		   const struct value_type *period);
+
+/* Whether profiles with these types are merged. *at: which one is. */
+bool merge_projects(const struct typeset *types, const struct value_type *type,
+		    const struct value_type *period, size_t *at);
 
 /*
  * Add a profile. `ops` has one operation for each sample type; NULL adds all

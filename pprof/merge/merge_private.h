@@ -80,6 +80,11 @@ struct merge {
 	bool scaled;    /* whether any of the ratios is not 1 */
 	bool keep_zero; /* also add samples whose values are all 0 */
 	bool continues; /* the source is the last sum, with other values */
+	/* The sample type that is merged, and the type of the period. */
+	bool is_projected;
+	struct value_type only;
+	struct value_type period;
+	VEC(int64_t) column; /* its values in the source */
 };
 
 /*

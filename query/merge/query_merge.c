@@ -26,6 +26,8 @@ void query_merge_init(struct query_merge *g, struct tsdb *db,
 		.decoder = decoder_new((size_t)work->memory->max),
 		.types = mem_new(struct typeset),
 	};
+	if (o->project)
+		merge_project(g->merge, o->project, o->period);
 }
 
 void query_merge_fini(struct query_merge *g)

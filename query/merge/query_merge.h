@@ -26,6 +26,12 @@ struct query_compare;
 struct query_merge_options {
 	enum aggregate aggregate;
 	bool one_type; /* merge only the values of sample_index */
+	/*
+	 * Merge only the values of this sample type, of profiles that have it and
+	 * this type of the period; others are left out. NULL: merge all types.
+	 */
+	const struct value_type *project;
+	const struct value_type *period;
 	/* Name or index of a sample type, as in pprof's option of that name. */
 	struct str sample_index;
 	/* Series labels to add to samples, separated by commas. */

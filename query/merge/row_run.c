@@ -49,10 +49,14 @@ static int plan_stretch(struct row_run *s, struct err *err)
 	const struct totals_row *first = &s->t->rows[s->first];
 	const bool per_interval = querier_counts_interval(s->t, first);
 	size_t only = SIZE_MAX;
+	bool is_wanted = true;
 	int rc = typeset_decode(s->t->typesets[first->typeset], g->types, err);
 
 	if (!rc && g->o->one_type)
 		rc = typeset_index(g->types, g->o->sample_index, &only, err);
+	if (!rc && g->o->project)
+		is_wanted = merge_projects(g->types, g->o->project,
+					   g->o->period, &only);
 	s->end = s->first + 1;
 	while (s->end < s->t->count &&
 	       s->t->rows[s->end].typeset == first->typeset &&
@@ -61,15 +65,15 @@ static int plan_stretch(struct row_run *s, struct err *err)
 		s->end++;
 	g->increments |= s->t->increments;
 	s->has_ends = false;
-	s->has_all = !g->types->count;
+	s->has_all = is_wanted && !g->types->count;
 	for (size_t i = 0; i < g->types->count && !rc; i++) {
 		s->kinds[i] = value_kind(g->types->types[i].type, per_interval);
 		s->how[i] = aggregate_of(g->o->aggregate, s->kinds[i]);
-		if ((only != SIZE_MAX && i != only) ||
+		if (!is_wanted || (only != SIZE_MAX && i != only) ||
 		    (s->how[i] == AGGREGATE_DELTA && s->end - s->first == 1))
 			/*
 			 * Leave out the type: the query does not ask for it, or
-			 * it is a counter and the run has a single profile, so
+			 * for profiles without what it asks for, or it is a counter and the run has a single profile, so
 			 * that its increase is unknown.
 			 */
 			s->how[i] = AGGREGATE_AUTO;

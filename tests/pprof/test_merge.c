@@ -617,3 +617,42 @@ Test(profile, a_label_is_set_on_every_sample)
 			    "d 8 m=w m#5\n"));
 	sketch_fini(&s);
 }
+
+/* Two types of a profile, one of another, and a period of a third kind. */
+Test(merge_units, one_type_of_profiles_with_different_types_is_merged)
+{
+	static const struct value_type cpu = { { "cpu", 3 },
+					       { "nanoseconds", 11 } };
+	static const struct value_type period = { { "", 0 }, { "", 0 } };
+	struct merge *m = merge_new();
+	struct pprof *p;
+
+	merge_project(m, &cpu, &period);
+	cr_assert(!add(m, "samples/count cpu/nanoseconds",
+		       "a;b 1 10\nc 1 0\nd 0 5\n", NULL));
+	cr_assert(!add(m, "cpu/nanoseconds", "a;b 30\ne 2\n", NULL));
+	cr_assert(!add(m, "samples/count", "a;b 7\n", NULL));
+	cr_assert(!add(m, "cpu/seconds", "a;b 7\n", NULL));
+	cr_expect(merge_count(m) == 2, "%zu", merge_count(m));
+	p = merge_finish(m);
+	cr_expect(p->types.count == 1);
+	cr_expect(sketch_is(p, "one type", "a;b 40\nd 5\ne 2\n"));
+	merge_free(m);
+}
+
+Test(merge_units, operations_are_those_of_the_type_that_is_merged)
+{
+	static const struct value_type cpu = { { "cpu", 3 },
+					       { "nanoseconds", 11 } };
+	static const struct value_type period = { { "", 0 }, { "", 0 } };
+	static const enum merge_op ops[] = { MERGE_SKIP, MERGE_SUBTRACT };
+	struct merge *m = merge_new();
+
+	merge_project(m, &cpu, &period);
+	cr_assert(!add_raw(
+		m,
+		sketch_raw("samples/count cpu/nanoseconds", "a 1 10\nb 1 3\n"),
+		ops, NULL));
+	cr_expect(sketch_is(merge_finish(m), "subtracted", "a -10\nb -3\n"));
+	merge_free(m);
+}
