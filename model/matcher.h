@@ -34,6 +34,12 @@ struct matcher {
 	struct regex *regex;
 };
 
+/* Conditions that must all be fulfilled. */
+struct matcher_list {
+	const struct matcher *v;
+	size_t count;
+};
+
 /* Return whether a label value fulfils the matcher's condition. */
 bool matcher_matches(const struct matcher *m, struct str value);
 

@@ -13,6 +13,7 @@ struct parser {
 	size_t at; /* offset of the next byte of `in` */
 	struct selector out;
 	bool named; /* whether the text has set the profile type */
+	bool any;   /* whether it may select everything */
 	struct err *err;
 };
 
@@ -418,26 +419,36 @@ static int selector_parse_text(struct parser *p)
 		return fail_at(
 			p, p->at,
 			"unexpected text after the selector; label matchers belong in one pair of braces, such as heap{job=\"app\"}");
-	return selector_check(p);
+	return p->any ? 0 : selector_check(p);
 }
 
 /*
  * The array of matchers is in the arena, where it cannot grow. It has room for
  * the maximum number from the start.
  */
-int selector_parse(struct str text, struct selector *out, struct err *err)
+static int selector_read(struct parser p, struct selector *out)
 {
-	struct parser p = { .in = text, .err = err };
 	int rc;
 
 	p.out.matchers = arena_array(&p.out.arena, struct matcher,
 				     SELECTOR_MATCHERS_MAX);
-	rc = selector_parse_text(&p);
+	rc = p.any && !str_trim(p.in).len ? 0 : selector_parse_text(&p);
 	if (rc)
 		selector_fini(&p.out);
 	else
 		*out = p.out;
 	return rc;
+}
+
+int selector_parse(struct str text, struct selector *out, struct err *err)
+{
+	return selector_read((struct parser){ .in = text, .err = err }, out);
+}
+
+int selector_parse_any(struct str text, struct selector *out, struct err *err)
+{
+	return selector_read(
+		(struct parser){ .in = text, .any = true, .err = err }, out);
 }
 
 void selector_fini(struct selector *s)

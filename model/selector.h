@@ -37,6 +37,12 @@ struct selector {
 NODISCARD int selector_parse(struct str text, struct selector *out,
 			     struct err *err);
 
+/*
+ * The same, but the selector may select everything; an empty text is allowed, too.
+ */
+NODISCARD int selector_parse_any(struct str text, struct selector *out,
+				 struct err *err);
+
 /* Free a selector; the zero value is allowed. */
 void selector_fini(struct selector *s);
 

@@ -166,9 +166,7 @@ int query_merge_run(struct query_merge *g, const struct query_spec *s,
 				 !s->totals.set && !g->o->without_beats);
 	query_open(g->work, g->db, &q);
 	querier_on_spend(q, query_merge_spend_fetch, g);
-	rc = querier_select(q, s->selector.matchers, s->selector.count, s->from,
-			    s->to, err);
-	query_drop_beats(q, s->selector.matchers, s->selector.count);
+	rc = query_spec_select(s, q, err);
 	if (!rc)
 		rc = query_merge_account(g, q, err);
 	if (rc) {

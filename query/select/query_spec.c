@@ -188,6 +188,24 @@ int query_spec_parse(struct query_spec *s, const struct params *p,
 	return rc ? rc : total_filter_parse(&s->totals, p, suffix, err);
 }
 
+int query_spec_select(const struct query_spec *s, struct querier *q,
+		      struct err *err)
+{
+	int rc;
+
+	if (!s->any_count) {
+		rc = querier_select(q, s->selector.matchers, s->selector.count,
+				    s->from, s->to, err);
+		query_drop_beats(q, s->selector.matchers, s->selector.count);
+		return rc;
+	}
+	rc = querier_select_any(q, s->any, s->any_count, 0, s->from, s->to,
+				err);
+	query_drop_beats(q, s->any[0].v, s->any[0].count);
+	querier_keep(q, s->keep, s->keep_ctx);
+	return rc;
+}
+
 void query_spec_fini(struct query_spec *s)
 {
 	selector_fini(&s->selector);

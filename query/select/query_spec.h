@@ -29,6 +29,14 @@ enum match {
  */
 struct query_spec {
 	struct selector selector;
+	/*
+	 * If `any_count` is not 0, these lists of matchers select instead, any
+	 * of them, and then only the series for which keep() is true.
+	 */
+	const struct matcher_list *any;
+	size_t any_count;
+	bool (*keep)(void *ctx, const struct labels *ls);
+	void *keep_ctx;
 	bool merged;  /* select all profiles in [from, to], not a single one */
 	int64_t time; /* requested time of a single profile, in ms */
 	enum match match;
@@ -54,6 +62,13 @@ NODISCARD int query_spec_parse(struct query_spec *s, const struct params *p,
  */
 NODISCARD int query_spec_parse_range(struct query_spec *s,
 				     const struct params *p, struct err *err);
+
+/*
+ * Select the series of a spec; heartbeats are not selected unless a matcher is
+ * about the name of the series. Errors as for querier_select().
+ */
+NODISCARD int query_spec_select(const struct query_spec *s, struct querier *q,
+				struct err *err);
 
 /* Free the selector. */
 void query_spec_fini(struct query_spec *s);

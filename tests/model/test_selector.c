@@ -33,6 +33,26 @@ Test(selector, whole_grammar_is_parsed)
 	}
 }
 
+/* Grafana sends such selectors beside a profile type. */
+Test(selector, any_selector_may_select_everything)
+{
+	static const char *const texts[] = { "",           " ",
+					     "{}",         "{a=\"\"}",
+					     "{a!=\"x\"}", "{a=~\".*\"}" };
+	struct selector s;
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		cr_expect(!selector_parse_any(str_of(texts[i]), &s, NULL), "%s",
+			  texts[i]);
+		cr_expect(s.count == (i > 2), "%s", texts[i]);
+		selector_fini(&s);
+		cr_expect(selector_parse(str_of(texts[i]), &s, NULL) ==
+				  ERR_INVALID,
+			  "%s", texts[i]);
+	}
+	cr_expect(selector_parse_any(str_of("{a=}"), &s, NULL) == ERR_INVALID);
+}
+
 Test(selector, parse_errors_name_line_and_column)
 {
 	static const struct {

@@ -90,6 +90,60 @@ Test(querier, series_are_selected_in_label_order)
 	teardown(f);
 }
 
+/* Series 1 and 3 are of both lists, and each series is in three parts. */
+Test(querier, a_series_of_several_lists_is_selected_once)
+{
+	static const struct matcher heap = { .op = MATCH_EQ,
+					     .name = { "__name__", 8 },
+					     .value = { "heap", 4 } };
+	static const struct matcher pods[] = {
+		{ .op = MATCH_EQ,
+		  .name = { "pod", 3 },
+		  .value = { "pod-0", 5 } },
+		{ .op = MATCH_EQ,
+		  .name = { "pod", 3 },
+		  .value = { "pod-3", 5 } },
+	};
+	const struct matcher_list any[] = {
+		{ &heap, 1 }, { &pods[0], 1 }, { &pods[1], 1 }, { &pods[1], 1 }
+	};
+	struct fixture *f = three_places();
+	struct querier *q;
+	char got[16];
+
+	querier_open(f->db, NULL, &q);
+	cr_assert(
+		!querier_select_any(q, any, 4, 0, INT64_MIN, INT64_MAX, NULL));
+	tell_pods(q, got);
+	cr_expect(!strcmp(got, "013"), "%s", got);
+	for (size_t i = 0; i < 3; i++) {
+		struct times_view t;
+
+		cr_assert(!querier_times(q, i, INT64_MIN, INT64_MAX, &t, NULL));
+		cr_expect(t.count == 15, "%zu", t.count);
+	}
+	cr_assert(
+		!querier_select_any(q, any, 0, 0, INT64_MIN, INT64_MAX, NULL));
+	cr_expect(!querier_count(q), "no list selects nothing");
+	querier_close(q);
+	teardown(f);
+}
+
+Test(querier, a_few_series_of_each_part_are_enough_for_some)
+{
+	struct fixture *f = three_places();
+	const struct matcher_list all = { NULL, 0 };
+	struct querier *q;
+
+	querier_open(f->db, NULL, &q);
+	cr_assert(
+		!querier_select_any(q, &all, 1, 2, INT64_MIN, INT64_MAX, NULL));
+	cr_expect(querier_count(q) >= 2 && querier_count(q) < 5, "%zu",
+		  querier_count(q));
+	querier_close(q);
+	teardown(f);
+}
+
 Test(querier, a_selection_without_matchers_is_everything_and_replaces_the_last)
 {
 	struct fixture *f = three_places();

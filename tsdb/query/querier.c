@@ -154,6 +154,12 @@ static void querier_add_place(struct querier *q, struct table *index,
 	uint32_t n = table_find(index, ls->hash, querier_same_labels, q, ls);
 	uint32_t at = (uint32_t)q->place_count;
 
+	/* Another list of matchers may have found it in this part already. */
+	if (n != TABLE_NONE && q->places[q->hits[n].last].part == part &&
+	    q->places[q->hits[n].last].series == series) {
+		labels_unref(ls);
+		return;
+	}
 	q->places = mem_grow(q->places, q->place_count, &q->place_cap,
 			     sizeof(*q->places));
 	q->places[q->place_count++] =
@@ -181,19 +187,29 @@ static int querier_by_labels(const void *a, const void *b)
 /* Work of reading the labels of a series, in units of limits_meter(). */
 #define LABELS_WORK 16
 
+/* Which series of each part are selected. */
+struct querier_choice {
+	const struct matcher_list *any;
+	size_t count;
+	size_t max; /* of each part; 0: all */
+	int64_t from;
+	int64_t to;
+};
+
 /*
- * Find the matching series of one part, and add them to the hits (the selected
- * series).
+ * Find the series of one part that a list of matchers matches, and add them to
+ * the hits (the selected series).
  */
-static int select_part(struct querier *q, uint32_t part, struct table *index,
-		       const struct selection *s, struct err *err)
+static int select_list(struct querier *q, uint32_t part, struct table *index,
+		       const struct selection *s, size_t max, struct err *err)
 {
 	struct part p = q->parts[part];
 	struct postings found = { 0 };
 	struct growth_meter meter = { 0 };
 	int rc = part_select(p, s, &found, err);
+	size_t count = max && max < found.count ? max : found.count;
 
-	for (size_t i = 0; i < found.count && !rc; i++) {
+	for (size_t i = 0; i < count && !rc; i++) {
 		struct labels *ls = NULL;
 
 		rc = part_labels(p, found.v[i], &ls, err);
@@ -203,6 +219,24 @@ static int select_part(struct querier *q, uint32_t part, struct table *index,
 		rc = limits_meter(&s->limits, &meter, LABELS_WORK, 0, err);
 	}
 	postings_fini(&found);
+	return rc;
+}
+
+/* The same for all lists. */
+static int select_part(struct querier *q, uint32_t part, struct table *index,
+		       const struct querier_choice *c, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < c->count && !rc; i++) {
+		const struct selection s = { .matchers = c->any[i].v,
+					     .count = c->any[i].count,
+					     .from = c->from,
+					     .to = c->to,
+					     .limits = q->limits };
+
+		rc = select_list(q, part, index, &s, c->max, err);
+	}
 	return rc;
 }
 
@@ -225,14 +259,9 @@ static int querier_skip_unreadable(struct querier *q, int rc,
  * Collect matching series part by part, merge series with equal labels, and
  * sorts the result.
  */
-int querier_select(struct querier *q, const struct matcher *v, size_t count,
-		   int64_t from, int64_t to, struct err *err)
+static int querier_choose(struct querier *q, const struct querier_choice *c,
+			  struct err *err)
 {
-	const struct selection s = { .matchers = v,
-				     .count = count,
-				     .from = from,
-				     .to = to,
-				     .limits = q->limits };
 	struct table index = { 0 };
 	int rc = 0;
 
@@ -240,9 +269,10 @@ int querier_select(struct querier *q, const struct matcher *v, size_t count,
 	for (uint32_t i = 0; i < q->part_count && !rc; i++) {
 		struct err why;
 
-		if (part_min(q->parts[i]) > to || part_max(q->parts[i]) < from)
+		if (part_min(q->parts[i]) > c->to ||
+		    part_max(q->parts[i]) < c->from)
 			continue;
-		rc = select_part(q, i, &index, &s, &why);
+		rc = select_part(q, i, &index, c, &why);
 		rc = querier_skip_unreadable(q, rc, &why, err);
 	}
 	table_fini(&index);
@@ -251,6 +281,24 @@ int querier_select(struct querier *q, const struct matcher *v, size_t count,
 	else if (q->count)
 		qsort(q->hits, q->count, sizeof(*q->hits), querier_by_labels);
 	return rc;
+}
+
+int querier_select(struct querier *q, const struct matcher *v, size_t count,
+		   int64_t from, int64_t to, struct err *err)
+{
+	const struct matcher_list all = { v, count };
+
+	return querier_select_any(q, &all, 1, 0, from, to, err);
+}
+
+/* NOLINTNEXTLINE(readability-function-size): what, how many, and when */
+int querier_select_any(struct querier *q, const struct matcher_list *any,
+		       size_t count, size_t max, int64_t from, int64_t to,
+		       struct err *err)
+{
+	const struct querier_choice c = { any, count, max, from, to };
+
+	return querier_choose(q, &c, err);
 }
 
 void querier_keep(struct querier *q,

@@ -53,6 +53,15 @@ NODISCARD int querier_select(struct querier *q, const struct matcher *v,
 			     struct err *err);
 
 /*
+ * The same for the series that all matchers of any of the lists match; of each
+ * part of the database, at most `max` series (0: all).
+ */
+NODISCARD int querier_select_any(struct querier *q,
+				 const struct matcher_list *any, size_t count,
+				 size_t max, int64_t from, int64_t to,
+				 struct err *err);
+
+/*
  * Remove from the selection the series for whose label sets keep() is false.
  */
 void querier_keep(struct querier *q,

@@ -415,7 +415,9 @@ static int api_labels_write_name(struct series_query *s, struct str name,
 			     .value = name };
 	struct typeset *all;
 	struct typeset *one;
-	int rc = querier_select(q, &m, 1, INT64_MIN, INT64_MAX, err);
+	const struct matcher_list named = { &m, 1 };
+	int rc = querier_select_any(q, &named, 1, SERIES_A_TYPE, INT64_MIN,
+				    INT64_MAX, err);
 
 	if (rc)
 		return rc;
