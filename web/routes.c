@@ -134,12 +134,24 @@ const struct route web_routes[] = {
 	  ROUTE_WRITE, SCOPE_ADMIN },
 	{ "/api/v1/admin/tsdb/snapshot", api_admin_snapshot, ROUTE_WRITE,
 	  SCOPE_ADMIN },
+	{ "/querier.v1.QuerierService/*", api_connect, ROUTE_MESSAGE,
+	  SCOPE_READ },
+	{ "/settings.v1.SettingsService/*", api_connect, ROUTE_MESSAGE,
+	  SCOPE_READ },
+	{ "/settings.v1.RecordingRulesService/*", api_connect, ROUTE_MESSAGE,
+	  SCOPE_READ },
+	{ "/capabilities.v1.FeatureFlagsService/*", api_connect, ROUTE_MESSAGE,
+	  SCOPE_READ },
+	{ "/adhocprofiles.v1.AdHocProfileService/*", api_connect, ROUTE_MESSAGE,
+	  SCOPE_READ },
+	{ "/vcs.v1.VCSService/*", api_connect, ROUTE_MESSAGE, SCOPE_READ },
 	{ "/", web_page_start, ROUTE_READ, SCOPE_READ },
 	{ "/targets", page_targets, ROUTE_READ, SCOPE_READ },
 	{ "/remote_write", page_remote_write, ROUTE_READ, SCOPE_READ },
 	{ "/senders", page_senders, ROUTE_READ, SCOPE_READ },
 	{ "/-/healthy", web_answer_health, ROUTE_OPEN, 0 },
 	{ "/-/ready", web_answer_ready, ROUTE_OPEN, 0 },
+	{ "/ready", web_answer_ready, ROUTE_OPEN, 0 },
 	{ "/-/reload", web_reload, ROUTE_WRITE, SCOPE_ADMIN },
 	{ "/-/quit", web_answer_quit, ROUTE_WRITE, SCOPE_ADMIN },
 	{ "/debug/pprof/", api_self_list, ROUTE_READ, SCOPE_READ },
@@ -174,6 +186,8 @@ void web_answer_failure(void *ctx, const struct request *r,
 		answer_plain_error(a, err);
 	} else if (route && route->handle == api_push) {
 		api_push_note_refused(ctx, r, WEB_PUSH_V1, err);
+		answer_connect_error(a, err);
+	} else if (route && route->handle == api_connect) {
 		answer_connect_error(a, err);
 	} else {
 		answer_error(a, err);
@@ -214,7 +228,8 @@ static void write_route(struct json *j, const struct route *t)
 	json_key(j, "path");
 	json_text(j, t->path);
 	json_key(j, "method");
-	json_text(j, route_changes(t) ? "POST" : "GET");
+	json_text(j, route_changes(t) || t->kind == ROUTE_MESSAGE ? "POST" :
+								    "GET");
 	json_key(j, "scope");
 	json_text(j, web_config_scope_text(t->scope));
 	json_end(j, '}');

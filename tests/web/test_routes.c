@@ -103,6 +103,7 @@ static const struct route expected[] = {
 	/* Probes of orchestrators have no credentials. */
 	{ "/-/healthy", NULL, ROUTE_OPEN, 0 },
 	{ "/-/ready", NULL, ROUTE_OPEN, 0 },
+	{ "/ready", NULL, ROUTE_OPEN, 0 },
 	{ "/-/reload", NULL, ROUTE_WRITE, ADMIN },
 	{ "/-/quit", NULL, ROUTE_WRITE, ADMIN },
 	{ "/debug/pprof/", NULL, ROUTE_READ, READ },
@@ -126,6 +127,13 @@ static const struct route expected[] = {
 	{ "/ingest", NULL, ROUTE_BODY, SCOPE_WRITE },
 	{ "/pyroscope/ingest", NULL, ROUTE_BODY, SCOPE_WRITE },
 	{ "/push.v1.PusherService/Push", NULL, ROUTE_BODY, SCOPE_WRITE },
+	{ "/querier.v1.QuerierService/*", NULL, ROUTE_MESSAGE, READ },
+	{ "/settings.v1.SettingsService/*", NULL, ROUTE_MESSAGE, READ },
+	{ "/settings.v1.RecordingRulesService/*", NULL, ROUTE_MESSAGE, READ },
+	{ "/capabilities.v1.FeatureFlagsService/*", NULL, ROUTE_MESSAGE, READ },
+	{ "/adhocprofiles.v1.AdHocProfileService/*", NULL, ROUTE_MESSAGE,
+	  READ },
+	{ "/vcs.v1.VCSService/*", NULL, ROUTE_MESSAGE, READ },
 	{ "/api/v1/targets", NULL, ROUTE_READ, READ },
 	/* This route takes a profile of a target and shows it. */
 	{ "/api/v1/targets/profile", NULL, ROUTE_WRITE, READ | SCOPE_WRITE },
@@ -228,6 +236,7 @@ Test(routes, an_agent_has_those_that_need_no_database)
 		"/api/v1/status/routes",
 		"/api/v1/status/remote_write",
 		"/senders",
+		"/ready",
 		"/api/v1/senders",
 		"/ingest",
 		"/pyroscope/ingest",
@@ -280,7 +289,9 @@ Test(routes, the_list_of_routes_names_them_all)
 
 		snprintf(want, sizeof(want),
 			 "{\"path\":\"%s\",\"method\":\"%s\",\"scope\":\"%s\"}",
-			 r->path, route_changes(r) ? "POST" : "GET",
+			 r->path,
+			 route_changes(r) || r->kind == ROUTE_MESSAGE ? "POST" :
+									"GET",
 			 !r->scope               ? "none" :
 			 of_the_ui(r->path)      ? "none" :
 			 r->scope == ADMIN       ? "admin" :

@@ -89,6 +89,12 @@ void api_push_note_refused(const struct web *w, const struct request *r,
 			   const struct err *err);
 
 /*
+ * POST /SERVICE/METHOD: answers what Grafana asks of a Pyroscope, in the format of
+ * the request; errors have the form of the Connect protocol.
+ */
+void api_connect(void *ctx, struct request *r, struct answer *a);
+
+/*
  * GET /api/v1/senders: who has pushed profiles, and what became of them.
  */
 void api_senders(void *ctx, struct request *r, struct answer *a);

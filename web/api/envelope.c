@@ -162,7 +162,8 @@ void answer_connect_error(struct answer *a, const struct err *err)
 	json_text(&j, err->msg);
 	json_end(&j, '}');
 	if (a->status == 415)
-		answer_header(a, "Accept-Post", "application/proto");
+		answer_header(a, "Accept-Post",
+			      "application/proto, application/json");
 }
 
 /*

@@ -290,6 +290,8 @@ void access_add_cors(struct exchange *x, struct MHD_Response *r)
  */
 static const char *access_methods(const struct route *route)
 {
+	if (route && route->kind == ROUTE_MESSAGE)
+		return "POST";
 	if (route && route_changes(route))
 		return "POST, PUT";
 	return route && route->kind == ROUTE_OPEN ? "GET, HEAD" :

@@ -17,6 +17,7 @@ static bool dispatch_is_query(const struct exchange *x)
 {
 	return x->suspended && !x->unverified && x->route &&
 	       (x->route->kind == ROUTE_READ ||
+		x->route->kind == ROUTE_MESSAGE ||
 		x->route->kind == ROUTE_WRITE) &&
 	       !x->answer.work.progress;
 }
@@ -71,7 +72,7 @@ static void dispatch_run(void *ctx, unsigned worker UNUSED)
 	 */
 	if (!x->answer.status && dispatch_is_query(x))
 		dispatch_begin_query(x);
-	if (!x->answer.status && upload_is(x))
+	if (!x->answer.status && exchange_has_message(x))
 		x->request.body = buf_bytes(&x->form);
 	else if (!x->answer.status)
 		exchange_parse_form(x);

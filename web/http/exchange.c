@@ -22,6 +22,13 @@
  */
 #define STRANGE_FORMS_MAX (8 * MIB)
 
+/*
+ * Chunks cost time, however small they are. A chunked body may have this many,
+ * and one more for each 16 bytes.
+ */
+#define PIECES_FREE 1024
+#define PIECE_BYTES 16
+
 /* The part of either limit that the bodies of one client may take. */
 #define FORMS_SHARE_OF(max) ((max) / 4 * 3)
 
@@ -70,6 +77,28 @@ static bool exchange_take_form(struct exchange *x, int64_t n)
 	}
 	atomic_fetch_sub(x->form_pool, n);
 	return false;
+}
+
+bool exchange_has_message(const struct exchange *x)
+{
+	return x->route && (x->route->kind == ROUTE_BODY ||
+			    x->route->kind == ROUTE_MESSAGE);
+}
+
+uint64_t exchange_drop_max(const struct exchange *x)
+{
+	return 4 * (x->route && x->route->kind == ROUTE_BODY ?
+			    (uint64_t)x->server->o.max_body :
+			    SERVER_BODY_MAX);
+}
+
+bool exchange_count(struct exchange *x, size_t len)
+{
+	x->received += len;
+	x->pieces++;
+	return x->framing != FRAMING_CHUNKED ||
+	       (x->received <= exchange_drop_max(x) &&
+		x->pieces <= PIECES_FREE + x->received / PIECE_BYTES);
 }
 
 void exchange_add(struct exchange *x, const char *data, size_t len)
@@ -258,6 +287,8 @@ struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
 	r->has_ui = x->server->o.pages;
 	r->peer = exchange_peer(&r->arena, exchange_address(c));
 	r->user_agent = exchange_header(x, "User-Agent");
+	r->accept = exchange_header(x, "Accept");
+	r->connect_timeout = exchange_header(x, "Connect-Timeout-Ms");
 	r->is_go = str_starts(str_of(r->user_agent), str_of("Go-http-client/"));
 	exchange_take_target(x, method, version);
 	MHD_get_connection_values_n(c, MHD_GET_ARGUMENT_KIND, on_argument, x);

@@ -88,7 +88,7 @@ struct exchange {
 	/* the counter of the client that includes the body */
 	_Atomic int64_t *form_share;
 	int64_t form_taken; /* bytes of the body counted in both counters */
-	uint64_t received;  /* bytes of an upload that have arrived */
+	uint64_t received;  /* bytes of the body that have arrived */
 	uint64_t pieces;    /* number of pieces in which they arrived */
 	/* there was no memory for the body, so the body is incomplete */
 	bool crowded;
@@ -133,6 +133,18 @@ struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
 
 /* Free an exchange, return its memory to the budgets, and end its stream. */
 void exchange_free(struct exchange *x);
+
+/* Whether the request is for a route whose body is no form. */
+bool exchange_has_message(const struct exchange *x);
+
+/* How much of a body that is too large is read and dropped, in bytes. */
+uint64_t exchange_drop_max(const struct exchange *x);
+
+/*
+ * Count a piece of the body. False: the connection must be closed, because a
+ * chunked body goes on too long, or comes in too small chunks.
+ */
+NODISCARD bool exchange_count(struct exchange *x, size_t len);
 
 /*
  * Append a piece to the body. Once the body exceeds a limit, further pieces are

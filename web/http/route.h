@@ -34,10 +34,14 @@ struct request {
 	bool accepts_html;
 	bool has_ui; /* the server has the web UI, so plain pages link to it */
 	const char *user_agent; /* header User-Agent; "" when absent */
+	const char *accept;     /* header Accept; "" when absent */
+	/* header Connect-Timeout-Ms; "" when absent */
+	const char *connect_timeout;
 	/* whether the client is a Go program, such as go tool pprof */
 	bool is_go;
 	/*
-	 * the body as received, only for ROUTE_BODY; handlers may use `share`
+	 * the body as received, only for ROUTE_BODY, whose handlers may use
+	 * `share`, and ROUTE_MESSAGE
 	 */
 	struct bytes body;
 	struct ingest_share share;    /* accounts for the memory of the body */
@@ -136,6 +140,10 @@ enum route_kind {
 	 * which is not a form, within the memory of server_options.limiter
 	 */
 	ROUTE_BODY,
+	/*
+	 * POST, on a pool thread: asks by a small body, which is not a form
+	 */
+	ROUTE_MESSAGE,
 };
 
 /*

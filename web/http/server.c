@@ -208,7 +208,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
 		 * trusted, so the answer is sent without reading the body.
 		 */
 		if (x->framing == FRAMING_AMBIGUOUS ||
-		    (x->framing == FRAMING_CHUNKED && !upload_is(x)))
+		    (x->framing == FRAMING_CHUNKED && !exchange_has_message(x)))
 			access_refuse_framing(x);
 		else if (!access_refuse_body(x))
 			return upload_is(x) && x->admitted ? server_receive(x) :
@@ -219,19 +219,18 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
 		return server_verified(x);
 	if (x->answered)
 		return reply_send(x);
-	if (*data_len && upload_is(x)) {
-		if (!upload_add(x, data, *data_len))
-			return MHD_NO;
-		*data_len = 0;
-		return MHD_YES;
-	}
 	if (*data_len) {
 		/*
 		 * The part of a body above the limit is read and dropped: if
 		 * the connection were closed early, the client would not
 		 * receive the answer.
 		 */
-		exchange_add(x, data, *data_len);
+		if (!exchange_count(x, *data_len))
+			return MHD_NO;
+		if (upload_is(x))
+			upload_add(x, data, *data_len);
+		else
+			exchange_add(x, data, *data_len);
 		*data_len = 0;
 		return MHD_YES;
 	}

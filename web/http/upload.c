@@ -9,21 +9,11 @@
  */
 #define DROP_MAX MIB
 
-/* A body that is too large is read and dropped up to this many bytes. */
-#define LARGE_DROP_MAX(x) (4 * (uint64_t)(x)->server->o.max_body)
-
 /*
  * Memory that has to be there before a chunked body is received, whose length
  * is not known.
  */
 #define CHUNKED_ROOM (256 * KIB)
-
-/*
- * Chunks cost time, too, however small they are. A body may have this many, and
- * one more for each 16 bytes.
- */
-#define PIECES_FREE 1024
-#define PIECE_BYTES 16
 
 bool upload_is(const struct exchange *x)
 {
@@ -66,7 +56,7 @@ static bool upload_end(struct exchange *x, int code, const char *why)
 /* Refuse a body that is too large, or read and drop it. */
 static bool refuse_large(struct exchange *x, int64_t len)
 {
-	if (!client_waits(x) && (uint64_t)len <= LARGE_DROP_MAX(x)) {
+	if (!client_waits(x) && (uint64_t)len <= exchange_drop_max(x)) {
 		x->form.over = true;
 		return false;
 	}
@@ -108,23 +98,11 @@ bool upload_refuse(struct exchange *x)
 	return false;
 }
 
-/* Whether a chunked body has too many bytes to drop, or too many chunks. */
-static bool upload_is_endless(const struct exchange *x)
+void upload_add(struct exchange *x, const char *data, size_t len)
 {
-	return x->framing == FRAMING_CHUNKED &&
-	       (x->received > LARGE_DROP_MAX(x) ||
-		x->pieces > PIECES_FREE + x->received / PIECE_BYTES);
-}
-
-bool upload_add(struct exchange *x, const char *data, size_t len)
-{
-	x->received += len;
-	x->pieces++;
-	if (upload_is_endless(x))
-		return false;
 	/* A body that is refused is read and dropped; it needs no memory. */
 	if (x->crowded || x->form.over)
-		return true;
+		return;
 	if (x->received > x->server->o.max_body) {
 		upload_free(x);
 		x->form.over = true;
@@ -136,7 +114,6 @@ bool upload_add(struct exchange *x, const char *data, size_t len)
 		upload_free(x);
 		x->crowded = true;
 	}
-	return true;
 }
 
 void upload_free(struct exchange *x)

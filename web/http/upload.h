@@ -29,11 +29,8 @@ bool upload_is(const struct exchange *x);
  */
 bool upload_refuse(struct exchange *x);
 
-/*
- * Append a piece to the body. False: the connection must be closed, because a
- * chunked body goes on too long, or comes in too small chunks.
- */
-NODISCARD bool upload_add(struct exchange *x, const char *data, size_t len);
+/* Append a piece to the body. */
+void upload_add(struct exchange *x, const char *data, size_t len);
 
 /* Free the body and return its memory to the limiter. */
 void upload_free(struct exchange *x);

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pyroscope/answer/answer_lists.h"
+
+#include "base/wire_write.h"
+#include "pyroscope/answer/type_list.h"
+#include "pyroscope/names/service.h"
+#include "query/select/string_set.h"
+#include "tsdb/maintain/stats.h"
+
+/* Names of labels that every profile has, although no series has them. */
+static const char *const virtual_names[] = {
+	SERVICE_NAME, "__service_name__", "__profile_type__", "__type__",
+	"__unit__",   "__period_type__",  "__period_unit__",
+};
+
+/* Texts that are collected for an answer. */
+struct collection {
+	struct pyroscope_call *call;
+	struct string_set texts;
+	struct growth_meter meter;
+	struct type_list *types; /* for values that profile types have */
+	struct str name;         /* of the label whose values are collected */
+	int rc;                  /* of a callback that can return none */
+	struct err *err;
+};
+
+/* Add a text, and account for it. */
+static int collection_add(struct collection *l, struct str text,
+			  struct err *err)
+{
+	struct limits limits = query_limits(l->call->work);
+
+	string_set_add(&l->texts, text);
+	return limits_meter(&limits, &l->meter, 1, string_set_memory(&l->texts),
+			    err);
+}
+
+/* Callback for each text of an index. */
+static void collection_take(void *ctx, struct str text)
+{
+	struct collection *l = ctx;
+
+	if (!l->rc)
+		l->rc = collection_add(l, text, l->err);
+}
+
+/* Write the texts in byte order as a repeated field. */
+static void collection_write(struct collection *l, uint32_t number)
+{
+	string_set_sort(&l->texts);
+	for (size_t i = 0; i < l->texts.count; i++)
+		wire_write_bytes(l->call->out, number,
+				 bytes_of(l->texts.v[i].text));
+}
+
+/*
+ * Call fn() for each series that one of the matchers of the request selects, or
+ * for all series if it has none; some are passed several times.
+ */
+static int answer_lists_each(struct pyroscope_call *c,
+			     int (*fn)(void *ctx, const struct labels *ls,
+				       struct err *err),
+			     void *ctx, struct err *err)
+{
+	const struct request_texts *m = &c->request.matchers;
+	int64_t from;
+	int64_t to;
+	int rc = 0;
+
+	call_range(c, &from, &to);
+	for (size_t i = 0; (i < m->count || !i) && !rc; i++) {
+		struct str text = m->count ? m->v[i] : str_of("");
+		struct querier *q = NULL;
+		struct profile_query query;
+
+		rc = profile_query_parse(&query, str_of(""), text, err);
+		if (!rc)
+			rc = call_select(c, &query, from, to, &q, err);
+		for (size_t k = 0; !rc && k < querier_count(q); k++)
+			rc = fn(ctx, querier_labels(q, k), err);
+		if (q)
+			call_note_lost(c, q);
+		querier_close(q);
+		profile_query_fini(&query);
+	}
+	return rc;
+}
+
+/* Whether no matcher of the request says anything. */
+static bool answer_lists_all(const struct pyroscope_call *c)
+{
+	for (size_t i = 0; i < c->request.matchers.count; i++) {
+		struct str text = str_trim(c->request.matchers.v[i]);
+
+		if (text.len && !str_is(text, "{}"))
+			return false;
+	}
+	return true;
+}
+
+/* Callback for each stored name: collect its ids. */
+static int answer_lists_add_ids(void *ctx, struct str stored, struct err *err)
+{
+	struct collection *l = ctx;
+	const struct named_types *n;
+	struct buf text = { 0 };
+	int rc = type_list_find(l->types, stored, &n, err);
+
+	for (size_t i = 0; !rc && i < n->ids.count; i++) {
+		buf_reset(&text);
+		profile_id_print(&n->ids.v[i], &text);
+		rc = collection_add(l, str_from(buf_bytes(&text)), err);
+	}
+	buf_fini(&text);
+	return rc;
+}
+
+/* Write the message ProfileType of an id. */
+static void answer_lists_write_type(struct buf *out, struct str text)
+{
+	struct profile_id id;
+	struct buf m = { 0 };
+
+	/* It was printed here, so it can be parsed. */
+	if (profile_id_parse(text, &id, NULL))
+		return;
+	wire_write_str(&m, 1, text);
+	wire_write_str(&m, 2, id.name);
+	wire_write_str(&m, 4, id.value.type);
+	wire_write_str(&m, 5, id.value.unit);
+	wire_write_str(&m, 6, id.period.type);
+	wire_write_str(&m, 7, id.period.unit);
+	wire_write_bytes(out, 1, buf_bytes(&m));
+	buf_fini(&m);
+}
+
+int answer_profile_types(struct pyroscope_call *c, struct err *err)
+{
+	struct collection l = { .call = c };
+	struct type_list types;
+	int64_t from;
+	int64_t to;
+	int rc;
+
+	call_range(c, &from, &to);
+	type_list_init(&types, c, from, to);
+	l.types = &types;
+	rc = type_list_each_name(&types, answer_lists_add_ids, &l, err);
+	string_set_sort(&l.texts);
+	for (size_t i = 0; i < l.texts.count && !rc; i++)
+		answer_lists_write_type(c->out, l.texts.v[i].text);
+	call_note_lost(c, types.q);
+	type_list_fini(&types);
+	string_set_fini(&l.texts);
+	return rc;
+}
+
+/* Whether clients without support for other names understand a name. */
+static bool answer_lists_is_plain(struct str name)
+{
+	for (size_t i = 0; i < name.len; i++) {
+		char ch = name.ptr[i];
+		bool is_letter = (ch >= 'a' && ch <= 'z') ||
+				 (ch >= 'A' && ch <= 'Z') || ch == '_';
+
+		if (!is_letter && !(i && ch >= '0' && ch <= '9'))
+			return false;
+	}
+	return name.len;
+}
+
+/* Callback for each series: collect the names of its labels. */
+static int answer_lists_add_names(void *ctx, const struct labels *ls,
+				  struct err *err)
+{
+	struct collection *l = ctx;
+	struct labels_iter it = labels_iter(ls);
+	struct label label;
+	int rc = 0;
+
+	while (!rc && labels_next(&it, &label))
+		rc = collection_add(l, label.name, err);
+	return rc;
+}
+
+/* Collect texts of the indexes: values of a label, or names of labels. */
+static int answer_lists_texts(struct collection *l, struct str name,
+			      struct err *err)
+{
+	struct querier *q = NULL;
+	int64_t from;
+	int64_t to;
+	int rc;
+
+	call_range(l->call, &from, &to);
+	query_open(l->call->work, l->call->db, &q);
+	l->err = err;
+	rc = querier_texts(q, name, from, to, collection_take, l, err);
+	call_note_lost(l->call, q);
+	querier_close(q);
+	return rc ? rc : l->rc;
+}
+
+int answer_label_names(struct pyroscope_call *c, struct err *err)
+{
+	struct collection l = { .call = c };
+	struct collection shown = { .call = c };
+	int rc = answer_lists_all(c) ?
+			 answer_lists_texts(&l, str_of(""), err) :
+			 answer_lists_each(c, answer_lists_add_names, &l, err);
+
+	for (size_t i = 0;
+	     !rc && l.texts.count && i < ARRAY_SIZE(virtual_names); i++)
+		rc = collection_add(&l, str_of(virtual_names[i]), err);
+	for (size_t i = 0; !rc && i < l.texts.count; i++) {
+		struct str name = l.texts.v[i].text;
+
+		if (c->all_names || answer_lists_is_plain(name))
+			rc = collection_add(&shown, name, err);
+	}
+	if (!rc)
+		collection_write(&shown, 1);
+	string_set_fini(&l.texts);
+	string_set_fini(&shown.texts);
+	return rc;
+}
+
+/* Return the value of a label of a series that no profile type decides. */
+static struct str answer_lists_value(const struct labels *ls, struct str name)
+{
+	if (service_is_label(name))
+		return service_of(ls);
+	if (str_is(name, LABEL_NAME))
+		return profile_id_shown(labels_get(ls, name));
+	return labels_get(ls, name);
+}
+
+/* Callback for each series: collect its value of a label. */
+static int answer_lists_add_value(void *ctx, const struct labels *ls,
+				  struct err *err)
+{
+	struct collection *l = ctx;
+	struct str value = answer_lists_value(ls, l->name);
+
+	return value.len ? collection_add(l, value, err) : 0;
+}
+
+/* Callback for each series: collect its stored name. */
+static int answer_lists_add_stored(void *ctx, const struct labels *ls,
+				   struct err *err)
+{
+	return collection_add(ctx, labels_get(ls, str_of(LABEL_NAME)), err);
+}
+
+/* Append what a label of a profile type has of an id to `out`. */
+static void answer_lists_part(const struct profile_id *id, struct str name,
+			      struct buf *out)
+{
+	struct str value = str_is(name, "__type__")        ? id->value.type :
+			   str_is(name, "__unit__")        ? id->value.unit :
+			   str_is(name, "__period_type__") ? id->period.type :
+							     id->period.unit;
+
+	if (str_is(name, "__profile_type__"))
+		profile_id_print(id, out);
+	else
+		buf_add(out, value.ptr, value.len);
+}
+
+/* Collect the values of a label that profile types decide. */
+static int answer_lists_type_values(struct collection *l, struct err *err)
+{
+	struct collection names = { .call = l->call };
+	struct type_list types;
+	struct buf text = { 0 };
+	int64_t from;
+	int64_t to;
+	int rc = answer_lists_all(l->call) ?
+			 answer_lists_texts(&names, str_of(LABEL_NAME), err) :
+			 answer_lists_each(l->call, answer_lists_add_stored,
+					   &names, err);
+
+	call_range(l->call, &from, &to);
+	type_list_init(&types, l->call, from, to);
+	for (size_t i = 0; i < names.texts.count && !rc; i++) {
+		const struct named_types *n;
+
+		rc = type_list_find(&types, names.texts.v[i].text, &n, err);
+		for (size_t k = 0; !rc && k < n->ids.count; k++) {
+			buf_reset(&text);
+			answer_lists_part(&n->ids.v[k], l->name, &text);
+			if (text.len)
+				rc = collection_add(
+					l, str_from(buf_bytes(&text)), err);
+		}
+	}
+	type_list_fini(&types);
+	string_set_fini(&names.texts);
+	buf_fini(&text);
+	return rc;
+}
+
+int answer_label_values(struct pyroscope_call *c, struct err *err)
+{
+	struct collection l = { .call = c, .name = c->request.name };
+	bool is_virtual = service_is_label(l.name) ||
+			  str_is(l.name, LABEL_NAME);
+	int rc;
+
+	if (!l.name.len)
+		return err_set(err, ERR_INVALID,
+			       "the name of a label is missing");
+	if (profile_query_is_type_label(l.name))
+		rc = answer_lists_type_values(&l, err);
+	else if (!is_virtual && answer_lists_all(c))
+		rc = answer_lists_texts(&l, l.name, err);
+	else
+		rc = answer_lists_each(c, answer_lists_add_value, &l, err);
+	if (!rc)
+		collection_write(&l, 1);
+	string_set_fini(&l.texts);
+	return rc;
+}
+
+/* The rows of the answer to Series. */
+struct series_rows {
+	struct collection rows;
+	struct string_set seen; /* what profile types do not decide of rows */
+	struct type_list types;
+	bool has_types; /* whether a profile type decides one of the labels */
+};
+
+/* Append a pair of name and value to the message Labels. */
+static void answer_lists_pair(struct buf *row, struct str name,
+			      struct str value)
+{
+	struct buf pair = { 0 };
+
+	wire_write_str(&pair, 1, name);
+	wire_write_str(&pair, 2, value);
+	wire_write_bytes(row, 1, buf_bytes(&pair));
+	buf_fini(&pair);
+}
+
+/*
+ * Append the labels of a row in the order of the request: those of the series,
+ * and those of the id, unless it is NULL.
+ */
+static void answer_lists_row(const struct series_rows *s,
+			     const struct labels *ls,
+			     const struct profile_id *id, struct buf *row)
+{
+	const struct request_texts *names = &s->rows.call->request.label_names;
+	struct buf value = { 0 };
+
+	for (size_t i = 0; i < names->count; i++) {
+		struct str name = names->v[i];
+
+		buf_reset(&value);
+		if (!profile_query_is_type_label(name)) {
+			struct str v = answer_lists_value(ls, name);
+
+			buf_add(&value, v.ptr, v.len);
+		} else if (id) {
+			answer_lists_part(id, name, &value);
+		}
+		if (value.len)
+			answer_lists_pair(row, name,
+					  str_from(buf_bytes(&value)));
+	}
+	buf_fini(&value);
+}
+
+/* Append all labels of a series, with its service. */
+static void answer_lists_whole_row(const struct labels *ls, struct buf *row)
+{
+	struct labels_iter it = labels_iter(ls);
+	struct label label;
+
+	while (labels_next(&it, &label))
+		answer_lists_pair(row, label.name,
+				  answer_lists_value(ls, label.name));
+	if (!labels_get(ls, str_of(SERVICE_NAME)).len)
+		answer_lists_pair(row, str_of(SERVICE_NAME), service_of(ls));
+}
+
+/* Add the rows of a series, one for each id of its profiles. */
+static int answer_lists_add_typed(struct series_rows *s,
+				  const struct labels *ls, struct err *err)
+{
+	struct str stored = labels_get(ls, str_of(LABEL_NAME));
+	const struct named_types *n;
+	struct buf row = { 0 };
+	bool is_new;
+	int rc;
+
+	/* Most series differ from others in nothing that was asked for. */
+	answer_lists_row(s, ls, NULL, &row);
+	buf_add(&row, stored.ptr, stored.len);
+	is_new = string_set_add(&s->seen, str_from(buf_bytes(&row)));
+	rc = is_new ? type_list_find(&s->types, stored, &n, err) : 0;
+	for (size_t i = 0; is_new && !rc && i < n->ids.count; i++) {
+		buf_reset(&row);
+		answer_lists_row(s, ls, &n->ids.v[i], &row);
+		rc = collection_add(&s->rows, str_from(buf_bytes(&row)), err);
+	}
+	buf_fini(&row);
+	return rc;
+}
+
+/* Callback for each series: add its rows. */
+static int answer_lists_add_row(void *ctx, const struct labels *ls,
+				struct err *err)
+{
+	struct series_rows *s = ctx;
+	struct buf row = { 0 };
+	int rc = 0;
+
+	if (s->has_types)
+		return answer_lists_add_typed(s, ls, err);
+	if (s->rows.call->request.label_names.count)
+		answer_lists_row(s, ls, NULL, &row);
+	else
+		answer_lists_whole_row(ls, &row);
+	if (row.len)
+		rc = collection_add(&s->rows, str_from(buf_bytes(&row)), err);
+	buf_fini(&row);
+	return rc;
+}
+
+int answer_series_list(struct pyroscope_call *c, struct err *err)
+{
+	const struct request_texts *names = &c->request.label_names;
+	struct series_rows s = { .rows = { .call = c } };
+	int64_t from;
+	int64_t to;
+	int rc;
+
+	for (size_t i = 0; i < names->count; i++)
+		s.has_types |= profile_query_is_type_label(names->v[i]);
+	call_range(c, &from, &to);
+	type_list_init(&s.types, c, from, to);
+	rc = answer_lists_each(c, answer_lists_add_row, &s, err);
+	if (!rc)
+		collection_write(&s.rows, 2);
+	type_list_fini(&s.types);
+	string_set_fini(&s.rows.texts);
+	string_set_fini(&s.seen);
+	return rc;
+}
+
+int answer_stats(struct pyroscope_call *c, struct err *err UNUSED)
+{
+	struct tsdb_stats s;
+
+	tsdb_stats(c->db, &s);
+	wire_write_number(c->out, 1, s.max_ms != 0);
+	wire_write_number(c->out, 2, (uint64_t)s.min_ms);
+	wire_write_number(c->out, 3, (uint64_t)s.max_ms);
+	return 0;
+}

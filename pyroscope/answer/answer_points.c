@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pyroscope/answer/answer_points.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/wire_write.h"
+#include "pyroscope/names/service.h"
+#include "pyroscope/wire/messages.h"
+#include "query/history/timeline.h"
+#include "query/select/coverage.h"
+
+/* Heartbeats are read from so long before the profiles. */
+#define POINTS_BEATS_MS 3600000
+
+/* A timeline of the profiles of a request. */
+struct points {
+	struct pyroscope_call *call;
+	struct profile_query query;
+	struct timeline_options options;
+	struct timeline timeline;
+	struct coverage coverage;
+	struct querier *q;
+	struct buf group_by; /* names, separated by commas */
+	/* Whether a label of group_by is one that series need not have. */
+	bool by_virtual;
+	bool by_type; /* whether it is one that the profile type has */
+};
+
+/* A group with what it is sorted by. */
+struct points_group {
+	const struct timeline_group *group;
+	const struct timeline_line *line;
+	double total;
+};
+
+/* Read the names of labels to group by. */
+static void points_read_groups(struct points *p)
+{
+	const struct request_texts *names = &p->call->request.group_by;
+
+	/* With a comma alone, all series are one group. */
+	buf_str(&p->group_by, ",");
+	for (size_t i = 0; i < names->count; i++) {
+		struct str name = names->v[i];
+
+		p->by_type |= profile_query_is_type_label(name);
+		p->by_virtual |= service_is_label(name) ||
+				 str_is(name, LABEL_NAME);
+		buf_add(&p->group_by, name.ptr, name.len);
+		buf_byte(&p->group_by, ',');
+	}
+	p->options.group_by = str_from(buf_bytes(&p->group_by));
+}
+
+/* ERR_INVALID: the steps do not fit the range. */
+static int points_read_steps(struct points *p, struct err *err)
+{
+	const struct profile_request *r = &p->call->request;
+	double step_ms = r->step * 1000;
+	int64_t range;
+
+	if (!(step_ms >= 1) || step_ms > 0x1p53)
+		return err_set(err, ERR_INVALID,
+			       "the step must be at least 1 ms");
+	if (__builtin_sub_overflow(r->end, r->start, &range) || range < 0)
+		return err_set(err, ERR_INVALID,
+			       "the start must not be after the end");
+	p->options.step_ms = llround(step_ms);
+	if (range / p->options.step_ms >= TIMELINE_POINTS_MAX)
+		return err_set(
+			err, ERR_INVALID,
+			"the range has more than %d steps: use a step of at least %lld seconds",
+			TIMELINE_POINTS_MAX,
+			(long long)(range / 1000 / TIMELINE_POINTS_MAX + 1));
+	/* The first point is of the step that ends at the start. */
+	p->options.from = time_steps_add(r->start, 1 - p->options.step_ms);
+	p->options.to = p->options.from +
+			p->options.step_ms * (range / p->options.step_ms + 1) -
+			1;
+	p->options.rate = true;
+	return 0;
+}
+
+/* Make the labels of a series with those that are not stored. */
+static int points_labels(const struct points *p, struct labels *ls,
+			 struct labels **out, struct err *err)
+{
+	struct labels_builder b = { 0 };
+	struct str service = service_of(ls);
+	int rc;
+
+	labels_set_all(&b, ls);
+	labels_set(&b, str_of(SERVICE_NAME), service);
+	labels_set(&b, str_of("__service_name__"), service);
+	labels_set(&b, str_of(LABEL_NAME), p->query.id.name);
+	rc = labels_build(&b, out, err);
+	labels_builder_fini(&b);
+	return rc;
+}
+
+/* Add a series to the timeline. */
+static int points_add(struct points *p, size_t i, struct err *err)
+{
+	struct labels *own = querier_labels(p->q, i);
+	const struct coverage_node *node = NULL;
+	struct totals_view t = { 0 };
+	struct labels *shown = NULL;
+	int64_t from;
+	int64_t to;
+	int rc = coverage_find(&p->coverage, own, &node, err);
+
+	timeline_range(&p->options, &from, &to);
+	if (!rc)
+		rc = querier_totals(p->q, i, from, to, &t, err);
+	if (!rc && t.count && p->by_virtual)
+		rc = points_labels(p, own, &shown, err);
+	if (!rc && t.count)
+		rc = timeline_add(&p->timeline, shown ? shown : own, &t, node,
+				  true, err);
+	labels_unref(shown);
+	return rc ? rc : query_check_deadline(p->call->work, err);
+}
+
+/* Find the line of the sample type of the request in a group; NULL: none. */
+static const struct timeline_line *points_line(const struct points *p,
+					       const struct timeline_group *g)
+{
+	const struct value_type *v = &p->query.id.value;
+
+	for (size_t i = 0; i < g->lines.count; i++) {
+		struct str name = g->lines.v[i].name;
+
+		if (name.len == v->type.len + 1 + v->unit.len &&
+		    str_starts(name, v->type) && name.ptr[v->type.len] == '/' &&
+		    !memcmp(name.ptr + v->type.len + 1, v->unit.ptr,
+			    v->unit.len))
+			return &g->lines.v[i];
+	}
+	return NULL;
+}
+
+/* Return the value of a point. */
+static double points_value(const struct points *p,
+			   const struct timeline_line *l, size_t step)
+{
+	double v = timeline_line_value(&p->timeline, l, step);
+
+	return l->kind == KIND_STATE ? v :
+				       v * (double)p->options.step_ms / 1000;
+}
+
+/* Write the labels of a group: those of the request, in its order. */
+static void points_write_labels(const struct points *p,
+				const struct timeline_group *g, struct buf *out)
+{
+	const struct request_texts *names = &p->call->request.group_by;
+	struct buf id = { 0 };
+
+	profile_id_print(&p->query.id, &id);
+	for (size_t i = 0; i < names->count; i++) {
+		struct str value = g->labels ?
+					   labels_get(g->labels, names->v[i]) :
+					   str_of("");
+		struct buf pair = { 0 };
+
+		if (str_is(names->v[i], "__profile_type__"))
+			value = str_from(buf_bytes(&id));
+		if (!value.len)
+			continue;
+		wire_write_str(&pair, 1, names->v[i]);
+		wire_write_str(&pair, 2, value);
+		wire_write_bytes(out, 1, buf_bytes(&pair));
+		buf_fini(&pair);
+	}
+	buf_fini(&id);
+}
+
+/* Write a group as the message Series. */
+static int points_write(const struct points *p, const struct points_group *g,
+			struct err *err)
+{
+	struct limits limits = query_limits(p->call->work);
+	struct growth_meter meter = { 0 };
+	struct buf series = { 0 };
+	struct buf point = { 0 };
+	int rc = 0;
+
+	points_write_labels(p, g->group, &series);
+	for (size_t i = 0; i < p->timeline.steps.count && !rc; i++) {
+		if (!g->line->known[i])
+			continue;
+		buf_reset(&point);
+		wire_write_double(&point, 1, points_value(p, g->line, i));
+		wire_write_number(&point, 2,
+				  (uint64_t)(p->call->request.start +
+					     (int64_t)i * p->options.step_ms));
+		wire_write_bytes(&series, 2, buf_bytes(&point));
+		rc = limits_meter(&limits, &meter, 1,
+				  p->call->out->len + series.len, err);
+	}
+	if (!rc)
+		wire_write_bytes(p->call->out, 1, buf_bytes(&series));
+	buf_fini(&series);
+	buf_fini(&point);
+	return rc;
+}
+
+/* Order groups by their totals, the largest first, then by their labels. */
+static int points_cmp(const void *a, const void *b)
+{
+	const struct points_group *x = a;
+	const struct points_group *y = b;
+
+	if (x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	if (!x->group->labels || !y->group->labels)
+		return 0;
+	return labels_cmp(x->group->labels, y->group->labels);
+}
+
+/* Write the groups, or the largest ones if the request has a limit. */
+static int points_write_all(struct points *p, struct err *err)
+{
+	size_t count = p->timeline.groups.count;
+	struct points_group *v = mem_zalloc(count + 1, sizeof(*v));
+	int64_t limit = p->call->request.limit;
+	size_t n = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct timeline_group *g = &p->timeline.groups.v[i];
+		const struct timeline_line *l = points_line(p, g);
+
+		if (!l)
+			continue;
+		v[n] = (struct points_group){ g, l, 0 };
+		for (size_t k = 0; k < p->timeline.steps.count; k++)
+			v[n].total += l->known[k] ? points_value(p, l, k) : 0;
+		n++;
+	}
+	qsort(v, n, sizeof(*v), points_cmp);
+	if (limit > 0 && (uint64_t)limit < n)
+		n = (size_t)limit;
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = points_write(p, &v[i], err);
+	mem_free(v);
+	return rc;
+}
+
+/* ERR_UNSUPPORTED, ERR_INVALID: the request asks for what there is not. */
+static int points_check(const struct pyroscope_call *c, struct err *err)
+{
+	const struct stack_selector *s = &c->request.stacks;
+
+	if (s->call_site.count || s->include_names.count ||
+	    s->exclude_names.count || s->include_regexes.count ||
+	    s->exclude_regexes.count)
+		return err_set(
+			err, ERR_UNSUPPORTED,
+			"values over time cannot be of some stacks only");
+	if (c->request.aggregation == AGGREGATION_AVERAGE)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "averages over time are not supported");
+	return 0;
+}
+
+/* Answer with the profiles of a parsed request. */
+static int points_run(struct points *p, struct err *err)
+{
+	struct pyroscope_call *c = p->call;
+	int64_t from;
+	int64_t to;
+	int rc = timeline_init(&p->timeline, &p->options, err);
+
+	if (rc)
+		return rc;
+	timeline_range(&p->options, &from, &to);
+	coverage_init(&p->coverage, c->db, c->work,
+		      time_steps_add(from, -POINTS_BEATS_MS), to);
+	rc = call_select(c, &p->query, from, to, &p->q, err);
+	for (size_t i = 0; i < querier_count(p->q) && !rc; i++)
+		rc = points_add(p, i, err);
+	if (!rc)
+		rc = points_write_all(p, err);
+	call_note_lost(c, p->q);
+	querier_close(p->q);
+	coverage_fini(&p->coverage);
+	return rc;
+}
+
+int answer_points(struct pyroscope_call *c, struct err *err)
+{
+	struct points p = { .call = c };
+	int rc = points_check(c, err);
+
+	if (!rc)
+		rc = profile_query_parse(&p.query, c->request.type_id,
+					 c->request.selector, err);
+	if (!rc && !p.query.has_id)
+		rc = err_set(err, ERR_INVALID, "the profile type is missing");
+	if (!rc)
+		rc = points_read_steps(&p, err);
+	points_read_groups(&p);
+	p.options.limits = query_limits(c->work);
+	if (!rc)
+		rc = points_run(&p, err);
+	timeline_fini(&p.timeline);
+	profile_query_fini(&p.query);
+	buf_fini(&p.group_by);
+	return rc;
+}

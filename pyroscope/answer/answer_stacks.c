@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pyroscope/answer/answer_stacks.h"
+
+#include <ctype.h>
+
+#include "base/enc.h"
+#include "base/wire.h"
+#include "base/wire_write.h"
+#include "pprof/proto/encode.h"
+#include "pprof/report/flame.h"
+#include "pprof/report/flame_levels.h"
+#include "pprof/report/pgo.h"
+#include "pprof/report/report.h"
+#include "pyroscope/wire/messages.h"
+#include "query/merge/query_merge.h"
+#include "query/merge/symbolize.h"
+
+enum {
+	/* Largest number of nodes of a flame graph, as in Pyroscope. */
+	NODES_MAX = 1048576,
+	NODES_DEFAULT = 8192,
+	/* Nodes of a graph in the language DOT. */
+	DOT_NODES = 100,
+	/* Digits of the ids of spans and traces. */
+	SPAN_DIGITS = 16,
+	TRACE_DIGITS = 32,
+	IDS_MAX = 1000
+};
+
+/* The merge of the profiles of a request. */
+struct stacks {
+	struct pyroscope_call *call;
+	const struct profile_request *request;
+	struct profile_query query;
+	struct query_merge_options merging;
+	struct query_merge merge;
+	struct report_options options;
+	bool is_filtered;
+	bool has_profiles;
+	struct arena arena; /* of the expressions */
+};
+
+/* Free what stacks_read() and stacks_merge() have made. */
+static void stacks_fini(struct stacks *s)
+{
+	if (s->merge.merge)
+		query_merge_fini(&s->merge);
+	profile_query_fini(&s->query);
+	arena_fini(&s->arena);
+}
+
+/* Append a text to an expression as it is. */
+static void stacks_quote(struct buf *out, struct str text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		if (strchr("\\.+*?()|[]{}^$", text.ptr[i]) && text.ptr[i])
+			buf_byte(out, '\\');
+		buf_byte(out, (uint8_t)text.ptr[i]);
+	}
+}
+
+/* Set an option of the report. */
+static int stacks_option(struct stacks *s, const char *name, struct str value,
+			 struct err *err)
+{
+	s->is_filtered = true;
+	return report_option(&s->options, str_of(name), value, err);
+}
+
+/*
+ * Set an option for each text, whose expression it is, or, if `is_name` is set,
+ * the name of a function.
+ */
+static int stacks_filter(struct stacks *s, const char *option,
+			 const struct request_texts *texts, bool is_name,
+			 struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < texts->count && !rc; i++) {
+		struct buf e = { 0 };
+
+		if (!is_name) {
+			rc = stacks_option(s, option, texts->v[i], err);
+			continue;
+		}
+		buf_str(&e, "^");
+		stacks_quote(&e, texts->v[i]);
+		buf_str(&e, "$");
+		rc = stacks_option(
+			s, option,
+			arena_str(&s->arena, str_from(buf_bytes(&e))), err);
+		buf_fini(&e);
+	}
+	return rc;
+}
+
+/* Whether a text has this many hexadecimal digits and nothing else. */
+static bool stacks_is_id(struct str id, size_t digits)
+{
+	for (size_t i = 0; i < id.len; i++) {
+		if (!isxdigit((unsigned char)id.ptr[i]))
+			return false;
+	}
+	return id.len == digits;
+}
+
+/* Keep samples with one of these ids. */
+static int stacks_select_ids(struct stacks *s, const struct request_texts *ids,
+			     const char *keys, size_t digits, struct err *err)
+{
+	struct buf e = { 0 };
+	int rc = 0;
+
+	if (!ids->count)
+		return 0;
+	if (ids->count > IDS_MAX)
+		rc = err_set(err, ERR_INVALID, "more than %d ids of %s",
+			     IDS_MAX, keys);
+	buf_printf(&e, "^(%s):(", keys);
+	for (size_t i = 0; i < ids->count && !rc; i++) {
+		if (!stacks_is_id(ids->v[i], digits))
+			rc = err_set(
+				err, ERR_INVALID,
+				"invalid id \"%.*s\": expected %zu hexadecimal digits",
+				STR_ARG(str_clip(ids->v[i], 64)), digits);
+		buf_printf(&e, "%s%.*s", i ? "|" : "", STR_ARG(ids->v[i]));
+	}
+	buf_str(&e, ")$");
+	if (!rc && s->options.tags.focus.len)
+		rc = err_set(
+			err, ERR_UNSUPPORTED,
+			"a request may select by spans or by traces, not by both");
+	if (!rc)
+		rc = stacks_option(
+			s, "tagfocus",
+			arena_str(&s->arena, str_from(buf_bytes(&e))), err);
+	buf_fini(&e);
+	return rc;
+}
+
+/* Read which stacks and samples the request selects. */
+static int stacks_read_filters(struct stacks *s, struct err *err)
+{
+	const struct stack_selector *f = &s->request->stacks;
+	int rc = 0;
+
+	for (size_t i = 0; i < f->call_site.count && !rc; i++)
+		rc = stacks_option(s, "under", f->call_site.v[i], err);
+	if (!rc)
+		rc = stacks_filter(s, "focus", &f->include_names, true, err);
+	if (!rc)
+		rc = stacks_filter(s, "focus", &f->include_regexes, false, err);
+	if (!rc)
+		rc = stacks_filter(s, "ignore", &f->exclude_names, true, err);
+	if (!rc)
+		rc = stacks_filter(s, "ignore", &f->exclude_regexes, false,
+				   err);
+	if (!rc)
+		rc = stacks_select_ids(s, &s->request->span_ids,
+				       "span_id|profile_id", SPAN_DIGITS, err);
+	if (!rc)
+		rc = stacks_select_ids(s, &s->request->trace_ids, "trace_id",
+				       TRACE_DIGITS, err);
+	if (!rc && s->request->profile_ids.count)
+		rc = err_set(err, ERR_UNSUPPORTED,
+			     "profiles cannot be selected by ids");
+	return rc;
+}
+
+/* Read how many nodes the request wants. */
+static int stacks_read_nodes(struct stacks *s, struct err *err)
+{
+	int64_t max = s->request->max_nodes;
+
+	if (max < 0 || max > NODES_MAX)
+		return err_set(err, ERR_INVALID,
+			       "max_nodes must be between 0 and %d", NODES_MAX);
+	s->options.max_nodes = max ? max : NODES_DEFAULT;
+	return 0;
+}
+
+/* Read a request. The caller calls stacks_fini() in any case. */
+static int stacks_read(struct stacks *s, struct pyroscope_call *c,
+		       const struct profile_request *r, struct err *err)
+{
+	int rc;
+
+	*s = (struct stacks){ .call = c, .request = r };
+	report_options_init(&s->options);
+	rc = profile_query_parse(&s->query, r->type_id, r->selector, err);
+	if (!rc && !s->query.has_id)
+		rc = err_set(err, ERR_INVALID, "the profile type is missing");
+	if (!rc && r->end < r->start)
+		rc = err_set(err, ERR_INVALID,
+			     "the start must not be after the end");
+	if (!rc)
+		rc = stacks_read_nodes(s, err);
+	if (!rc)
+		rc = stacks_read_filters(s, err);
+	s->merging = (struct query_merge_options){
+		.aggregate = AGGREGATE_AUTO,
+		.project = &s->query.id.value,
+		.period = &s->query.id.period,
+	};
+	return rc;
+}
+
+/*
+ * Merge the profiles. That there are none is no error: has_profiles stays false.
+ * ERR_TIMEOUT: there was time for a part only, as Grafana shows no warnings.
+ */
+static int stacks_merge(struct stacks *s, struct err *err)
+{
+	const struct query_spec spec = { .any = s->query.any,
+					 .any_count = s->query.any_count,
+					 .keep = profile_query_keep,
+					 .keep_ctx = &s->query,
+					 .merged = true,
+					 .from = s->request->start,
+					 .to = s->request->end };
+	const char *warnings[2] = { NULL };
+	int rc;
+
+	if (s->query.is_empty)
+		return 0;
+	query_merge_init(&s->merge, s->call->db, s->call->work, &s->merging);
+	rc = query_merge_run(&s->merge, &spec, err);
+	if (rc == ERR_NOTFOUND)
+		return 0;
+	if (rc)
+		return rc;
+	if (s->merge.late)
+		return err_set(
+			err, ERR_TIMEOUT,
+			"%s after %zu profiles; select a shorter range or fewer series",
+			s->merge.late_why.msg, s->merge.profiles);
+	if (query_merge_warnings(&s->merge, s->call->arena, warnings, 2))
+		s->call->warning = warnings[0];
+	s->has_profiles = true;
+	return 0;
+}
+
+/* Give names to the addresses of a profile. */
+static int stacks_symbolize(struct stacks *s, struct pprof *p, struct err *err)
+{
+	struct symbolize names = { .symbolizer = s->call->symbolizer };
+
+	return query_merge_symbolize(&s->merge, &names, p, err);
+}
+
+/* Write the numbers of a level as a packed field. */
+static void stacks_write_level(struct buf *out, const int64_t *v, size_t n)
+{
+	size_t size = 0;
+	struct buf level = { 0 };
+
+	for (size_t i = 0; i < n; i++)
+		size += wire_varint_len((uint64_t)v[i]);
+	wire_write_begin(&level, 1, size);
+	for (size_t i = 0; i < n; i++)
+		enc_uvarint(&level, (uint64_t)v[i]);
+	wire_write_bytes(out, 2, buf_bytes(&level));
+	buf_fini(&level);
+}
+
+/*
+ * Append the message FlameGraph of a report to `out`, or FlameGraphDiff if
+ * `is_diff` is set.
+ */
+static int stacks_write_levels(struct report *r, bool is_diff, struct buf *out,
+			       struct err *err)
+{
+	struct flame f = { .has_base = false };
+	struct flame_levels l = { .total = 0 };
+	int rc = flame_init(&f, r, FLAME_INWARDS, r->o->max_nodes, err);
+
+	/* Without profiles of the base, no sample is one of it. */
+	f.has_base = is_diff;
+	if (!rc)
+		rc = flame_levels_init(&l, r, &f, err);
+	if (!rc)
+		rc = limits_spend(&r->o->limits,
+				  l.values.count * sizeof(uint32_t) +
+					  strtab_memory(&l.strings),
+				  err);
+	for (uint32_t i = 1; !rc && i < l.strings.strings.count; i++)
+		wire_write_bytes(out, 1, bytes_of(strtab_get(&l.strings, i)));
+	for (size_t i = 0; !rc && i < l.starts.count; i++) {
+		struct pprof_run run = flame_level(&l, i);
+
+		stacks_write_level(out, l.values.v + run.first, run.count);
+	}
+	wire_write_number(out, 3, (uint64_t)l.total);
+	wire_write_number(out, 4, (uint64_t)l.max_self);
+	if (f.has_base) {
+		wire_write_number(out, 5, (uint64_t)l.base_total);
+		wire_write_number(out, 6, (uint64_t)l.now_total);
+	}
+	flame_levels_fini(&l);
+	flame_fini(&f);
+	return rc;
+}
+
+/* Write the flame graph of a profile as field 1 of the answer. */
+static int stacks_write_flame(struct stacks *s, struct pprof *p, bool is_diff,
+			      struct err *err)
+{
+	struct buf flame = { 0 };
+	struct report r;
+	int rc;
+
+	s->options.limits = query_merge_limits(&s->merge);
+	rc = report_init(&r, REPORT_FLAMEGRAPH, p, &s->options, err);
+	if (rc)
+		return rc;
+	rc = stacks_write_levels(&r, is_diff, &flame, err);
+	report_fini(&r);
+	if (!rc)
+		wire_write_bytes(s->call->out, 1, buf_bytes(&flame));
+	buf_fini(&flame);
+	return rc;
+}
+
+/* Write a graph in the language DOT as field 3 of the answer. */
+static int stacks_write_dot(struct stacks *s, struct pprof *p, struct err *err)
+{
+	const struct report_type *dot = report_find(str_of("dot"));
+	struct buf text = { 0 };
+	struct report r;
+	int rc;
+
+	s->options.node_count = s->request->has_max_nodes &&
+						s->request->max_nodes ?
+					s->request->max_nodes :
+					DOT_NODES;
+	s->options.limits = query_merge_limits(&s->merge);
+	rc = report_init(&r, dot->kind, p, &s->options, err);
+	if (rc)
+		return rc;
+	rc = dot->write(&r, &text, err);
+	report_fini(&r);
+	if (!rc)
+		wire_write_bytes(s->call->out, 3, buf_bytes(&text));
+	buf_fini(&text);
+	return rc;
+}
+
+/*
+ * Append a profile to `out`, uncompressed, after its filters are applied; of a Go
+ * program, only what its compiler needs, if the request wants that.
+ */
+static int stacks_encode(struct stacks *s, struct pprof *p, struct buf *out,
+			 struct err *err)
+{
+	struct merge *slim = merge_new();
+	struct report r;
+	int rc = 0;
+
+	s->options.limits = query_merge_limits(&s->merge);
+	if (s->is_filtered) {
+		rc = report_init(&r, REPORT_TRACES, p, &s->options, err);
+		if (!rc)
+			report_fini(&r);
+	}
+	if (!rc)
+		rc = query_take(s->call->work, (int64_t)pprof_memory(p) * 2,
+				err);
+	if (!rc && s->request->stacks.go_pgo)
+		rc = pprof_pgo(slim, p, &p, err);
+	if (!rc)
+		pprof_encode(p, out);
+	merge_free(slim);
+	return rc;
+}
+
+/* Write a profile as the field 5 of the answer. */
+static int stacks_write_pprof(struct stacks *s, struct pprof *p,
+			      struct err *err)
+{
+	struct buf raw = { 0 };
+	struct buf inner = { 0 };
+	int rc = stacks_encode(s, p, &raw, err);
+
+	if (!rc) {
+		wire_write_bytes(&inner, 1, buf_bytes(&raw));
+		wire_write_bytes(s->call->out, 5, buf_bytes(&inner));
+	}
+	buf_fini(&raw);
+	buf_fini(&inner);
+	return rc;
+}
+
+/* Write the merged profile in the format of the request. */
+static int stacks_write(struct stacks *s, struct err *err)
+{
+	struct pprof *p;
+	int rc = query_merge_finish(&s->merge, &p, err);
+
+	if (!rc)
+		rc = stacks_symbolize(s, p, err);
+	if (rc)
+		return rc;
+	if (s->request->format == FORMAT_DOT)
+		return stacks_write_dot(s, p, err);
+	if (s->request->format == FORMAT_PPROF)
+		return stacks_write_pprof(s, p, err);
+	return stacks_write_flame(s, p, false, err);
+}
+
+int answer_stacktraces(struct pyroscope_call *c, struct err *err)
+{
+	int64_t format = c->request.format;
+	struct stacks s;
+	int rc;
+
+	if (format != FORMAT_UNSPECIFIED && format != FORMAT_FLAMEGRAPH &&
+	    format != FORMAT_DOT && format != FORMAT_PPROF)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "the format %lld is not supported",
+			       (long long)format);
+	rc = stacks_read(&s, c, &c->request, err);
+	if (!rc)
+		rc = stacks_merge(&s, err);
+	if (!rc && s.has_profiles)
+		rc = stacks_write(&s, err);
+	stacks_fini(&s);
+	return rc;
+}
+
+int answer_profile(struct pyroscope_call *c, struct err *err)
+{
+	struct pprof *p;
+	struct stacks s;
+	int rc = stacks_read(&s, c, &c->request, err);
+
+	if (!rc)
+		rc = stacks_merge(&s, err);
+	if (!rc && s.has_profiles)
+		rc = query_merge_finish(&s.merge, &p, err);
+	if (!rc && s.has_profiles)
+		rc = stacks_symbolize(&s, p, err);
+	if (!rc && s.has_profiles)
+		rc = stacks_encode(&s, p, c->out, err);
+	stacks_fini(&s);
+	return rc;
+}
+
+/* Read and merge one side of a difference. */
+static int stacks_read_side(struct stacks *s, struct pyroscope_call *c,
+			    struct bytes message, struct profile_request *r,
+			    const char *side, struct err *err)
+{
+	int rc = request_read(&request_stacktraces, message, r, err);
+
+	if (!rc)
+		rc = stacks_read(s, c, r, err);
+	if (!rc)
+		rc = stacks_merge(s, err);
+	return rc ? err_wrap(err, rc, "%s", side) : 0;
+}
+
+/* Write the difference of two merges, of which one may be empty. */
+static int stacks_write_diff(struct stacks *left, struct stacks *right,
+			     struct err *err)
+{
+	const struct merge_diff_options o = { .label_base = true };
+	static const double minus[] = { -1 };
+	struct stacks *some = right->has_profiles ? right : left;
+	struct merge *both = merge_new();
+	struct pprof *p = NULL;
+	int rc = query_merge_finish(&some->merge, &p, err);
+
+	if (!rc && !right->has_profiles) {
+		pprof_set_label(p, str_of(PPROF_BASE_KEY),
+				str_of(PPROF_BASE_VALUE));
+		pprof_scale(p, minus);
+	} else if (!rc && left->has_profiles) {
+		rc = query_merge_subtract(&left->merge, both, &o, &p, err);
+	}
+	if (!rc)
+		rc = stacks_symbolize(some, p, err);
+	if (!rc)
+		rc = stacks_write_flame(some, p, true, err);
+	merge_free(both);
+	return rc;
+}
+
+/* Whether both sides of a difference ask for the same profile type. */
+static bool stacks_agree(const struct stacks *a, const struct stacks *b)
+{
+	const struct profile_id *x = &a->query.id;
+	const struct profile_id *y = &b->query.id;
+
+	return str_eq(x->name, y->name) &&
+	       str_eq(x->value.type, y->value.type) &&
+	       str_eq(x->value.unit, y->value.unit);
+}
+
+int answer_diff(struct pyroscope_call *c, struct err *err)
+{
+	struct profile_request requests[2] = { 0 };
+	struct stacks left = { 0 };
+	struct stacks right = { 0 };
+	int rc = stacks_read_side(&left, c, c->request.left, &requests[0],
+				  "left", err);
+
+	if (!rc)
+		rc = stacks_read_side(&right, c, c->request.right, &requests[1],
+				      "right", err);
+	if (!rc && !stacks_agree(&left, &right))
+		rc = err_set(err, ERR_INVALID,
+			     "the profile types of both sides must be equal");
+	if (!rc && (left.has_profiles || right.has_profiles))
+		rc = stacks_write_diff(&left, &right, err);
+	stacks_fini(&left);
+	stacks_fini(&right);
+	request_fini(&requests[0]);
+	request_fini(&requests[1]);
+	return rc;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pyroscope/answer/call.h"
+
+#include "query/merge/query_merge.h"
+
+void call_range(const struct pyroscope_call *c, int64_t *from, int64_t *to)
+{
+	bool is_all = !c->request.start && !c->request.end;
+
+	*from = is_all ? INT64_MIN : c->request.start;
+	*to = is_all ? INT64_MAX : c->request.end;
+}
+
+int call_select(struct pyroscope_call *c, struct profile_query *query,
+		int64_t from, int64_t to, struct querier **q, struct err *err)
+{
+	const struct query_spec spec = { .any = query->any,
+					 .any_count = query->any_count,
+					 .keep = profile_query_keep,
+					 .keep_ctx = query,
+					 .from = from,
+					 .to = to };
+	int rc;
+
+	query_open(c->work, c->db, q);
+	if (query->is_empty)
+		return 0;
+	rc = query_spec_select(&spec, *q, err);
+	return rc ? rc : query_take(c->work, (int64_t)querier_memory(*q), err);
+}
+
+void call_note_lost(struct pyroscope_call *c, const struct querier *q)
+{
+	const struct err *lost = querier_lost(q);
+
+	if (lost && !c->warning)
+		c->warning = arena_printf(
+			c->arena,
+			"some stored data could not be read and is left out; the first error: %s",
+			lost->msg);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pyroscope/names/profile_id.h"
+
+/*
+ * Names of scraped profiles, and those of the same profiles that Pyroscope's SDKs
+ * push. Not allocs: it has the same values as heap, and both may be scraped.
+ */
+static const struct {
+	const char *stored;
+	const char *shown;
+} aliases[] = {
+	{ "profile", "process_cpu" },
+	{ "heap", "memory" },
+};
+
+int profile_id_parse(struct str text, struct profile_id *out, struct err *err)
+{
+	struct str *parts[] = { &out->name, &out->value.type, &out->value.unit,
+				&out->period.type, &out->period.unit };
+	struct str rest = text;
+
+	*out = (struct profile_id){ 0 };
+	if (str_count(text, ':') == ARRAY_SIZE(parts) - 1 ||
+	    (str_count(text, ':') == ARRAY_SIZE(parts) &&
+	     str_ends(text, ":delta"))) {
+		for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+			*parts[i] = str_cut(rest, ':', &rest);
+		if (out->name.len && out->value.type.len)
+			return 0;
+	}
+	return err_set(
+		err, ERR_INVALID,
+		"invalid profile type \"%.*s\": expected NAME:TYPE:UNIT:PERIOD_TYPE:PERIOD_UNIT",
+		STR_ARG(str_clip(text, 200)));
+}
+
+void profile_id_print(const struct profile_id *id, struct buf *out)
+{
+	buf_printf(out, "%.*s:%.*s:%.*s:%.*s:%.*s", STR_ARG(id->name),
+		   STR_ARG(id->value.type), STR_ARG(id->value.unit),
+		   STR_ARG(id->period.type), STR_ARG(id->period.unit));
+}
+
+struct str profile_id_shown(struct str stored)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(aliases); i++) {
+		if (str_is(stored, aliases[i].stored))
+			return str_of(aliases[i].shown);
+	}
+	return stored;
+}
+
+size_t profile_id_stored(struct str shown, struct str out[PROFILE_ALIASES_MAX])
+{
+	size_t n = 0;
+
+	out[n++] = shown;
+	for (size_t i = 0; i < ARRAY_SIZE(aliases); i++) {
+		if (str_is(shown, aliases[i].shown))
+			out[n++] = str_of(aliases[i].stored);
+	}
+	return n;
+}
