@@ -26,6 +26,10 @@
 /* Times before 2001 are no times of profiles: clients leave them out. */
 #define PUSH_TIME_MIN_MS 978307200000
 
+/* Largest message as JSON, and how much memory each of its bytes may take. */
+#define JSON_MAX    (2 * MIB)
+#define JSON_MEMORY 32
+
 /* The error message lists refused profiles up to this number of bytes. */
 #define REFUSED_TEXT_MAX 360
 
@@ -493,21 +497,63 @@ static int pushing_decode(struct pushing *p, struct buf *out,
 				     size, out, message, err);
 }
 
+/* Tell whether the message is JSON by its type. */
+static int pushing_check_type(const struct pushing *p, bool *is_json,
+			      struct err *err)
+{
+	struct str rest;
+	struct str type =
+		str_trim(str_cut(str_of(p->in->content_type), ';', &rest));
+
+	*is_json = str_is_nocase(type, "application/json");
+	if (*is_json || str_is_nocase(type, "application/proto"))
+		return 0;
+	return err_set(
+		err, ERR_MEDIA,
+		"unsupported Content-Type \"%.100s\": use application/proto or application/json",
+		p->in->content_type);
+}
+
+/*
+ * Convert a message from JSON. What the parser needs is taken from the limiter
+ * before, though a message of few long texts needs less.
+ */
+static int pushing_convert(struct pushing *p, struct bytes *message,
+			   struct buf *out, struct err *err)
+{
+	int rc;
+
+	if (message->len > JSON_MAX)
+		return err_set(
+			err, ERR_TOOBIG,
+			"the request has more than 2 MiB of JSON: use application/proto");
+	if (!ingest_limiter_take(
+		    p->r->o.limiter, p->in->share,
+		    (int64_t)(p->in->body.len + message->len * JSON_MEMORY)))
+		return err_set(
+			err, ERR_LIMIT,
+			"no memory for the request within --ingest.memory; retry later, or use application/proto");
+	rc = push_request_from_json(*message, out, err);
+	*message = buf_bytes(out);
+	return rc;
+}
+
 /* push.v1: series with labels and profiles. */
 static int pushing_v1(struct pushing *p, struct err *err)
 {
-	static const char type[] = "application/proto";
 	struct buf inflated = { 0 };
+	struct buf converted = { 0 };
 	struct bytes message;
 	struct push_series s;
 	struct wire w;
-	int rc = 0;
+	bool is_json;
+	int rc = pushing_check_type(p, &is_json, err);
 
-	if (strcasecmp(p->in->content_type, type) != 0)
-		return err_set(err, ERR_MEDIA,
-			       "unsupported Content-Type \"%.100s\": use %s",
-			       p->in->content_type, type);
+	if (rc)
+		return rc;
 	rc = pushing_decode(p, &inflated, &message, err);
+	if (!rc && is_json)
+		rc = pushing_convert(p, &message, &converted, err);
 	if (!rc)
 		rc = push_request_check(message, &p->profiles, err);
 	w = wire_init(message);
@@ -517,6 +563,7 @@ static int pushing_v1(struct pushing *p, struct err *err)
 			rc = pushing_series(p, &s, err);
 	}
 	buf_fini(&inflated);
+	buf_fini(&converted);
 	return rc;
 }
 

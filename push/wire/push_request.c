@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "push/wire/push_request.h"
 
+#include "base/transcode.h"
+
 enum {
 	REQUEST_SERIES = 1,
 	SERIES_LABELS = 1,
@@ -130,4 +132,44 @@ bool push_request_profile(struct push_series *s, struct bytes *out)
 		return false;
 	*out = push_request_last(sample, SAMPLE_PROFILE);
 	return true;
+}
+
+int push_request_from_json(struct bytes json, struct buf *out, struct err *err)
+{
+	static const struct message_field pair[] = {
+		{ .number = 1, .name = "name", .type = FIELD_STRING },
+		{ .number = 2, .name = "value", .type = FIELD_STRING },
+		{ .number = 0 },
+	};
+	static const struct message_type label = { "LabelPair", pair };
+	static const struct message_field raw[] = {
+		{ .number = 1, .name = "raw_profile", .type = FIELD_BYTES },
+		{ .number = 0 },
+	};
+	static const struct message_type sample = { "RawSample", raw };
+	static const struct message_field one[] = {
+		{ .number = 1,
+		  .name = "labels",
+		  .type = FIELD_MESSAGE,
+		  .repeated = true,
+		  .message = &label },
+		{ .number = 2,
+		  .name = "samples",
+		  .type = FIELD_MESSAGE,
+		  .repeated = true,
+		  .message = &sample },
+		{ .number = 0 },
+	};
+	static const struct message_type series = { "RawProfileSeries", one };
+	static const struct message_field all[] = {
+		{ .number = 1,
+		  .name = "series",
+		  .type = FIELD_MESSAGE,
+		  .repeated = true,
+		  .message = &series },
+		{ .number = 0 },
+	};
+	static const struct message_type request = { "PushRequest", all };
+
+	return transcode_from_json(&request, json, out, err);
 }

@@ -10,6 +10,7 @@
 #ifndef PUSH_WIRE_PUSH_REQUEST_H
 #define PUSH_WIRE_PUSH_REQUEST_H
 
+#include "base/buf.h"
 #include "base/wire.h"
 #include "model/labels.h"
 
@@ -33,6 +34,13 @@ struct push_series {
  */
 NODISCARD int push_request_check(struct bytes message, size_t *profiles,
 				 struct err *err);
+
+/*
+ * Append a message that is written as JSON to `out` in its wire format. Errors as
+ * for transcode_from_json().
+ */
+NODISCARD int push_request_from_json(struct bytes json, struct buf *out,
+				     struct err *err);
 
 /* Read the next series of a checked message; false at its end. */
 bool push_request_next(struct wire *message, struct push_series *out);

@@ -159,7 +159,8 @@ def errors_have_the_form_that_clients_read(d):
         (b'\xff', {}, 400, 'invalid_argument', 'PushRequest'),
         (message(({'__name__': 'cpu'}, [b'hello'])), {}, 400, 'invalid_argument', 'was refused'),
         (message(({'a': 'b'}, [profile('a')])), {}, 400, 'invalid_argument', '__name__'),
-        (b'{}', {'Content_Type': 'application/json'}, 415, 'invalid_argument', 'application/proto'),
+        (b'{}', {'Content_Type': 'application/grpc'}, 415, 'invalid_argument', 'application/proto'),
+        (b'{', {'Content_Type': 'application/json'}, 400, 'invalid_argument', ''),
         (b'x', {'Content_Encoding': 'br'}, 415, 'invalid_argument', 'gzip'),
         (b'x', {'Content_Encoding': 'zstd'}, 400, 'invalid_argument', 'no zstd stream'),
     ):

@@ -6,6 +6,7 @@
  */
 #include "push/receive/push_receiver.h"
 
+#include "base/base64.h"
 #include "base/gzip.h"
 #include "tests/check.h"
 #include "tests/remotewrite/messages.h"
@@ -302,6 +303,33 @@ Test(push_receiver, a_message_has_series_with_profiles)
 	desk_end(&d);
 }
 
+Test(push_receiver, a_message_may_be_json)
+{
+	struct buf profile = { 0 };
+	struct desk d;
+
+	desk_begin_v1(&d);
+	d.in.content_type = "application/json; charset=utf-8";
+	add_profile(&profile, "cpu", NOW * 1000000, 1);
+	buf_str(&d.body, "{\"series\":[{\"labels\":[{\"name\":\"__name__\","
+			 "\"value\":\"process_cpu\"},{\"name\":\"a\","
+			 "\"value\":\"b\"}],\"samples\":[{\"ID\":\"5\","
+			 "\"rawProfile\":\"");
+	base64_encode(buf_bytes(&profile), &d.body);
+	buf_str(&d.body, "\"}]}]}");
+	cr_assert(!desk_take(&d), "%s", d.err.msg);
+	cr_assert(d.shelf.count == 1);
+	cr_expect(strstr(d.shelf.labels[0], "a=\"b\""), "%s",
+		  d.shelf.labels[0]);
+	buf_reset(&d.body);
+	for (int i = 0; i < 3 << 20; i++)
+		buf_byte(&d.body, ' ');
+	cr_expect(desk_take(&d) == ERR_TOOBIG);
+	cr_expect(strstr(d.err.msg, "application/proto"), "%s", d.err.msg);
+	buf_fini(&profile);
+	desk_end(&d);
+}
+
 Test(push_receiver, good_profiles_are_durable_beside_refused_ones)
 {
 	struct buf good = { 0 };
@@ -380,8 +408,12 @@ Test(push_receiver, what_is_not_supported_is_named)
 		  "the profile was refused" },
 		{ PUSH_INGEST, "multipart/form-data; boundary=b", "", "",
 		  "--b--", ERR_INVALID, "no field \"profile\"" },
-		{ PUSH_V1, "application/json", "", "", "{}", ERR_MEDIA,
+		{ PUSH_V1, "application/grpc", "", "", "{}", ERR_MEDIA,
 		  "application/proto" },
+		{ PUSH_V1, "application/json", "", "", "{", ERR_INVALID, "" },
+		{ PUSH_V1, "application/json", "", "",
+		  "{\"series\":[{\"samples\":[{\"rawProfile\":\"a\"}]}]}",
+		  ERR_INVALID, "base64" },
 		{ PUSH_V1, "application/proto", "br", "", "x", ERR_MEDIA,
 		  "zstd or identity" },
 		{ PUSH_V1, "application/proto", "gzip", "", "x", ERR_INVALID,

@@ -74,6 +74,15 @@ void api_ingest(void *ctx, struct request *r, struct answer *a)
 		answer_text(a, 200, "text/plain; charset=utf-8", str_of(""));
 }
 
+/* Answer with the message PushResponse in the format of the request. */
+static void api_push_succeed(const struct request *r, struct answer *a)
+{
+	if (str_starts(str_of(r->content_type), str_of("application/json")))
+		answer_text(a, 200, "application/json", str_of("{}"));
+	else
+		answer_text(a, 200, "application/proto", str_of(""));
+}
+
 void api_push(void *ctx, struct request *r, struct answer *a)
 {
 	struct err err;
@@ -81,8 +90,7 @@ void api_push(void *ctx, struct request *r, struct answer *a)
 	if (api_push_take(ctx, r, WEB_PUSH_V1, &err))
 		answer_connect_error(a, &err);
 	else
-		/* The message push.v1.PushResponse, which has no fields. */
-		answer_text(a, 200, "application/proto", str_of(""));
+		api_push_succeed(r, a);
 }
 
 /* Callback for each sender: write it as an object. */
