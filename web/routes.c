@@ -145,6 +145,8 @@ const struct route web_routes[] = {
 	{ "/adhocprofiles.v1.AdHocProfileService/*", api_connect, ROUTE_MESSAGE,
 	  SCOPE_READ },
 	{ "/vcs.v1.VCSService/*", api_connect, ROUTE_MESSAGE, SCOPE_READ },
+	{ "/pyroscope/render", api_render, ROUTE_READ, SCOPE_READ },
+	{ "/pyroscope/render-diff", api_render_diff, ROUTE_READ, SCOPE_READ },
 	{ "/", web_page_start, ROUTE_READ, SCOPE_READ },
 	{ "/targets", page_targets, ROUTE_READ, SCOPE_READ },
 	{ "/remote_write", page_remote_write, ROUTE_READ, SCOPE_READ },
@@ -187,7 +189,9 @@ void web_answer_failure(void *ctx, const struct request *r,
 	} else if (route && route->handle == api_push) {
 		api_push_note_refused(ctx, r, WEB_PUSH_V1, err);
 		answer_connect_error(a, err);
-	} else if (route && route->handle == api_connect) {
+	} else if (route && (route->handle == api_connect ||
+			     route->handle == api_render ||
+			     route->handle == api_render_diff)) {
 		answer_connect_error(a, err);
 	} else {
 		answer_error(a, err);

@@ -75,7 +75,7 @@ def every_route_requires_authentication_and_scopes(d):
             assert 'Basic realm="everprof"' in answer.headers['WWW-Authenticate']
             if path.endswith('/ingest'):  # its clients read plain text
                 assert answer.body.startswith(b'authentication is required'), answer.body
-            elif '.v1.' in path:  # and these, the Connect protocol
+            elif '.v1.' in path or '/render' in path:  # and these, the Connect protocol
                 assert answer.json()['code'] == 'unauthenticated', answer.body
             else:
                 assert answer.json()['errorType'] == 'unauthorized', answer.body

@@ -428,6 +428,64 @@ def samples_are_selected_by_frames_and_spans(d):
 
 
 @suite.test
+def render_answers_in_its_older_form(d):
+    e = corpus(d)
+    span = {'from': BEGIN, 'until': END}
+    query = f'{CPU}{{service_name="prometheus"}}'
+    answer = e.get('/pyroscope/render', query=query, **span)
+    assert answer.status == 200 and answer.headers['Content-Type'] == 'application/json', answer.body
+    got = answer.json()
+    flame = ask(e, 'SelectMergeStacktraces', **of_range(CPU, '{service_name="prometheus"}'))['flamegraph']
+    assert got['flamebearer']['names'] == flame['names']
+    assert got['flamebearer']['levels'] == [[int(v) for v in level['values']] for level in flame['levels']]
+    assert got['flamebearer']['numTicks'] == int(flame['total'])
+    assert got['flamebearer']['maxSelf'] == int(flame['maxSelf'])
+    wanted = {'format': 'single', 'spyName': '', 'sampleRate': 10**9, 'units': 'samples', 'name': 'cpu'}
+    assert got['metadata'] == wanted and got['version'] == 1, got['metadata']
+    line = got['timeline']
+    points = ask(e, 'SelectSeries', **of_range(CPU, '{service_name="prometheus"}', step=15))['series'][0]['points']
+    assert line['startTime'] == BEGIN // 1000 and line['durationDelta'] == 15
+    assert len(line['samples']) == (END - BEGIN) // 15000 + 1
+    shown = {BEGIN + 15000 * i: v for i, v in enumerate(line['samples']) if v}
+    assert shown == {int(p['timestamp']): round(p['value']) for p in points if round(p['value'])}
+    groups = e.get('/pyroscope/render', query=CPU + '{}', groupBy='service_name', **span).json()['groups']
+    assert set(groups) == set(JOBS) and groups['prometheus']['samples'] == line['samples']
+    few = e.get('/pyroscope/render', query=query, maxNodes=8, **span).json()['flamebearer']
+    assert 'other' in few['names'] and few['numTicks'] == got['flamebearer']['numTicks']
+    dot = e.get('/pyroscope/render', query=query, format='dot', **span)
+    assert dot.status == 200 and dot.body.startswith(b'digraph'), dot.body[:50]
+    empty = e.get('/pyroscope/render', query=CPU + '{service_name="nobody"}', **span).json()
+    assert empty['flamebearer'] == {'names': ['total'], 'levels': [[0, 0, 0, 0]], 'numTicks': 0, 'maxSelf': 0}
+    assert set(empty['timeline']['samples']) == {0}
+    sides = {
+        'leftQuery': CPU + '{service_name="etcd"}',
+        'leftFrom': BEGIN,
+        'leftUntil': END,
+        'rightQuery': query,
+        'rightFrom': BEGIN,
+        'rightUntil': END,
+    }
+    both = e.get('/pyroscope/render-diff', **sides).json()
+    diff = ask(
+        e, 'Diff', left=of_range(CPU, '{service_name="etcd"}'), right=of_range(CPU, '{service_name="prometheus"}')
+    )['flamegraph']
+    assert both['flamebearer']['levels'] == [[int(v) for v in level['values']] for level in diff['levels']]
+    assert (both['leftTicks'], both['rightTicks']) == (int(diff['leftTicks']), int(diff['rightTicks']))
+    assert both['metadata']['format'] == 'double' and 'timeline' not in both
+    for path, params, why in (
+        ('render', {}, '"query" is missing'),
+        ('render', {'query': '{a="b"}'}, 'no profile type'),
+        ('render', {'query': query, 'from': 'x'}, '"from"'),
+        ('render', {'query': query, 'max-nodes': 'x'}, '"max-nodes"'),
+        ('render-diff', {'leftQuery': query}, '"rightQuery" is missing'),
+    ):
+        answer = e.get(f'/pyroscope/{path}', **params)
+        error = answer.json()
+        assert answer.status == 400 and error['code'] == 'invalid_argument' and why in error['message'], (params, error)
+    e.finish()
+
+
+@suite.test
 def the_protocol_is_that_of_connect(d):
     e = corpus(d)
     body = json.dumps(of_range(CPU)).encode()

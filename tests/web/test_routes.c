@@ -134,6 +134,8 @@ static const struct route expected[] = {
 	{ "/adhocprofiles.v1.AdHocProfileService/*", NULL, ROUTE_MESSAGE,
 	  READ },
 	{ "/vcs.v1.VCSService/*", NULL, ROUTE_MESSAGE, READ },
+	{ "/pyroscope/render", NULL, ROUTE_READ, READ },
+	{ "/pyroscope/render-diff", NULL, ROUTE_READ, READ },
 	{ "/api/v1/targets", NULL, ROUTE_READ, READ },
 	/* This route takes a profile of a target and shows it. */
 	{ "/api/v1/targets/profile", NULL, ROUTE_WRITE, READ | SCOPE_WRITE },

@@ -94,6 +94,12 @@ void api_push_note_refused(const struct web *w, const struct request *r,
  */
 void api_connect(void *ctx, struct request *r, struct answer *a);
 
+/* GET /pyroscope/render: a flame graph with a timeline. */
+void api_render(void *ctx, struct request *r, struct answer *a);
+
+/* GET /pyroscope/render-diff: the flame graph of two sides. */
+void api_render_diff(void *ctx, struct request *r, struct answer *a);
+
 /*
  * GET /api/v1/senders: who has pushed profiles, and what became of them.
  */
