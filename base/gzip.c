@@ -251,6 +251,15 @@ int gzip_decompress(struct gzip *g, struct bytes in, struct buf *out,
 	return 0;
 }
 
+int gzip_decompress_once(struct bytes in, struct buf *out, struct err *err)
+{
+	struct gzip *g = gzip_new();
+	int rc = gzip_decompress(g, in, out, err);
+
+	gzip_free(g);
+	return rc;
+}
+
 /* The compressor is kept for the next call, unless the level changes. */
 void gzip_compress(struct gzip *g, int level, struct bytes in, struct buf *out)
 {

@@ -43,6 +43,10 @@ void gzip_free(struct gzip *g);
 NODISCARD int gzip_decompress(struct gzip *g, struct bytes in, struct buf *out,
 			      struct err *err);
 
+/* The same with a context of its own, for a single stream. */
+NODISCARD int gzip_decompress_once(struct bytes in, struct buf *out,
+				   struct err *err);
+
 /*
  * Compress `in` as one gzip member, at level 1 (fast) to 12 (small), and append
  * the member to `out`. When the member does not fit, nothing is appended and

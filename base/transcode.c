@@ -212,6 +212,19 @@ static int transcode_object(const struct message_type *type,
 	return rc;
 }
 
+/* What a value takes in the tree of the parser and in ours, in bytes. */
+#define VALUE_MEMORY 256
+
+size_t transcode_json_memory(struct bytes json)
+{
+	size_t values = 1;
+
+	for (size_t i = 0; i < json.len; i++)
+		values += json.ptr[i] == ',' || json.ptr[i] == ':' ||
+			  json.ptr[i] == '[' || json.ptr[i] == '{';
+	return values * VALUE_MEMORY + 4 * json.len;
+}
+
 int transcode_from_json(const struct message_type *type, struct bytes json,
 			struct buf *out, struct err *err)
 {
@@ -313,6 +326,18 @@ static int transcode_put_packed(struct transcoding *t,
 	return rc;
 }
 
+/* Whether a field has a wire type that its type may have. */
+static bool transcode_fits(const struct message_field *f,
+			   const struct wire_field *w)
+{
+	if (f->type == FIELD_STRING || f->type == FIELD_BYTES ||
+	    f->type == FIELD_MESSAGE)
+		return w->type == WIRE_BYTES;
+	if (f->type == FIELD_DOUBLE)
+		return w->type == WIRE_64;
+	return w->type == WIRE_VARINT || (w->type == WIRE_BYTES && f->repeated);
+}
+
 /* Write one value of a field as it is in the message. */
 static int transcode_put(struct transcoding *t, const struct message_field *f,
 			 const struct wire_field *w, unsigned depth,
@@ -320,6 +345,9 @@ static int transcode_put(struct transcoding *t, const struct message_field *f,
 {
 	struct buf digits = { 0 };
 
+	if (!transcode_fits(f, w))
+		return err_set(err, ERR_CORRUPT,
+			       "a field has the wrong type in the message");
 	if (f->type == FIELD_MESSAGE)
 		return transcode_message(t, f->message, w->bytes, depth + 1,
 					 err);

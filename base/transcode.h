@@ -70,6 +70,12 @@ NODISCARD int transcode_from_json(const struct message_type *type,
 				  struct err *err);
 
 /*
+ * Return how much memory transcode_from_json() may take for a text, in bytes, to be
+ * taken before: much for each value, and little for a long text.
+ */
+size_t transcode_json_memory(struct bytes json);
+
+/*
  * Append a message in its wire format to `out` as JSON. Asks the limits while it
  * works; they count the memory of `out`, if its caller has arranged so.
  * ERR_CORRUPT: the wire format is malformed.

@@ -5,7 +5,9 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/transcode.h"
 #include "base/units.h"
+#include "base/vec.h"
 #include "ingest/profile_store.h"
 #include "push/labels/push_name.h"
 #include "push/labels/push_rules.h"
@@ -26,9 +28,8 @@
 /* Times before 2001 are no times of profiles: clients leave them out. */
 #define PUSH_TIME_MIN_MS 978307200000
 
-/* Largest message as JSON, and how much memory each of its bytes may take. */
-#define JSON_MAX    (2 * MIB)
-#define JSON_MEMORY 32
+/* Largest message as JSON. */
+#define JSON_MAX (2 * MIB)
 
 /* The error message lists refused profiles up to this number of bytes. */
 #define REFUSED_TEXT_MAX 360
@@ -79,6 +80,11 @@ struct pushing {
 	 * 0: none. The client sends the whole request again.
 	 */
 	struct err later;
+	/*
+	 * The labels of the profiles that are stored; what became of them is
+	 * known when they are durable.
+	 */
+	VEC(struct labels *) kept;
 	bool noted; /* whether a profile is in the list of senders */
 };
 
@@ -352,35 +358,49 @@ static int pushing_put(struct pushing *p, const struct labels_builder *sent,
 static int pushing_store(struct pushing *p, const struct labels_builder *sent,
 			 struct bytes profile, struct err *err)
 {
-	struct err dropped = {
+	struct err why = {
 		.msg = "dropped by relabel_configs of the section push"
 	};
-	const struct err *why = err;
-	enum push_outcome outcome = PUSH_STORED;
+	enum push_outcome outcome = PUSH_DELAYED;
 	struct labels *labels = NULL;
 	int rc = pushing_check_time(p, err);
 
 	if (!rc)
 		rc = pushing_put(p, sent, profile, &labels, err);
-	if (!rc && !labels) {
+	if (!rc && labels) {
+		*vec_add(&p->kept) = labels;
+		return 0;
+	}
+	if (rc)
+		why = *err;
+	if (!rc) {
 		outcome = PUSH_DROPPED;
-		why = &dropped;
 		metric_add(p->r->metrics.dropped[p->in->protocol], 1);
 	} else if (rc == ERR_AGAIN) {
-		outcome = PUSH_DELAYED;
 		if (!p->later.code)
 			p->later = *err;
 		rc = 0;
-	} else if (rc && profile_store_may_retry(rc)) {
-		outcome = PUSH_DELAYED;
-	} else if (rc) {
+	} else if (!profile_store_may_retry(rc)) {
 		outcome = PUSH_REFUSED;
 		pushing_refuse(p, labels, err);
 		rc = 0;
 	}
-	pushing_note(p, pushing_service(p, sent, labels), outcome, why);
+	pushing_note(p, pushing_service(p, sent, labels), outcome, &why);
 	labels_unref(labels);
 	return rc;
+}
+
+/* Note the profiles that were stored: they are durable unless there is an error. */
+static void pushing_note_kept(struct pushing *p, int rc, const struct err *why)
+{
+	for (size_t i = 0; i < p->kept.count; i++) {
+		struct labels *labels = p->kept.v[i];
+
+		pushing_note(p, labels_get(labels, str_of("service_name")),
+			     rc ? PUSH_DELAYED : PUSH_STORED, why);
+		labels_unref(labels);
+	}
+	vec_fini(&p->kept);
 }
 
 /*
@@ -516,7 +536,7 @@ static int pushing_check_type(const struct pushing *p, bool *is_json,
 
 /*
  * Convert a message from JSON. What the parser needs is taken from the limiter
- * before, though a message of few long texts needs less.
+ * before.
  */
 static int pushing_convert(struct pushing *p, struct bytes *message,
 			   struct buf *out, struct err *err)
@@ -527,9 +547,9 @@ static int pushing_convert(struct pushing *p, struct bytes *message,
 		return err_set(
 			err, ERR_TOOBIG,
 			"the request has more than 2 MiB of JSON: use application/proto");
-	if (!ingest_limiter_take(
-		    p->r->o.limiter, p->in->share,
-		    (int64_t)(p->in->body.len + message->len * JSON_MEMORY)))
+	if (!ingest_limiter_take(p->r->o.limiter, p->in->share,
+				 (int64_t)(p->in->body.len +
+					   transcode_json_memory(*message))))
 		return err_set(
 			err, ERR_LIMIT,
 			"no memory for the request within --ingest.memory; retry later, or use application/proto");
@@ -597,6 +617,7 @@ int push_receiver_take(struct push_receiver *r, const struct push_input *in,
 					   pushing_v1(&p, err);
 	if (!rc && p.stored)
 		rc = a->sync(a, p.first, p.last, err);
+	pushing_note_kept(&p, rc, err);
 	if (!rc)
 		metric_add(r->metrics.stored[in->protocol], (int64_t)p.stored);
 	if (!rc && p.later.code)

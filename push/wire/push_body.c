@@ -65,10 +65,8 @@ int push_body_size(enum push_compression c, struct bytes body, size_t max,
 /* Decompress a gzip stream of one member. */
 static int push_body_gunzip(struct bytes body, struct buf *out, struct err *err)
 {
-	struct gzip *gzip = gzip_new();
-	int rc = gzip_decompress(gzip, body, out, err);
+	int rc = gzip_decompress_once(body, out, err);
 
-	gzip_free(gzip);
 	if (rc == ERR_TOOBIG)
 		return err_set(
 			err, ERR_INVALID,

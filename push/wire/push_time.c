@@ -22,7 +22,7 @@ int push_time_parse(struct str text, int64_t now_ms, int64_t *ms,
 	if (n < 0)
 		return err_set(err, ERR_INVALID,
 			       "parameter \"from\" must not be negative");
-	/* Each bound is in the year 2286, or in 1970. */
+	/* Each bound is in 2286 in its own unit, and in 1970 in the next finer one. */
 	if (n < 10000000000)
 		*ms = n * 1000;
 	else if (n < 10000000000000)

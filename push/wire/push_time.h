@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Push time: the parameters `from` and `until` of POST /ingest.
+ * Push time: the parameter `from` of POST /ingest.
  *
  * Threads: any.
  */

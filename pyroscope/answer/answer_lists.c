@@ -17,22 +17,33 @@ static const char *const virtual_names[] = {
 struct collection {
 	struct pyroscope_call *call;
 	struct string_set texts;
+	/* Further texts that are kept until the end; NULL: none. */
+	const struct string_set *others;
 	struct growth_meter meter;
-	struct type_list *types; /* for values that profile types have */
-	struct str name;         /* of the label whose values are collected */
-	int rc;                  /* of a callback that can return none */
+	struct str name; /* of the label whose values are collected */
+	int rc;          /* of a callback that can return none */
 	struct err *err;
 };
+
+/*
+ * Account for some work and for the texts; twice, as they are written to the
+ * answer.
+ */
+static int collection_meter(struct collection *l, size_t work, struct err *err)
+{
+	struct limits limits = query_limits(l->call->work);
+	size_t memory = 2 * string_set_memory(&l->texts) +
+			(l->others ? string_set_memory(l->others) : 0);
+
+	return limits_meter(&limits, &l->meter, work, memory, err);
+}
 
 /* Add a text, and account for it. */
 static int collection_add(struct collection *l, struct str text,
 			  struct err *err)
 {
-	struct limits limits = query_limits(l->call->work);
-
 	string_set_add(&l->texts, text);
-	return limits_meter(&limits, &l->meter, 1, string_set_memory(&l->texts),
-			    err);
+	return collection_meter(l, 1, err);
 }
 
 /* Callback for each text of an index. */
@@ -57,9 +68,7 @@ static void collection_write(struct collection *l, uint32_t number)
  * Call fn() for each series that one of the matchers of the request selects, or
  * for all series if it has none; some are passed several times.
  */
-static int answer_lists_each(struct pyroscope_call *c,
-			     int (*fn)(void *ctx, const struct labels *ls,
-				       struct err *err),
+static int answer_lists_each(struct pyroscope_call *c, querier_walk_fn fn,
 			     void *ctx, struct err *err)
 {
 	const struct request_texts *m = &c->request.matchers;
@@ -70,17 +79,11 @@ static int answer_lists_each(struct pyroscope_call *c,
 	call_range(c, &from, &to);
 	for (size_t i = 0; (i < m->count || !i) && !rc; i++) {
 		struct str text = m->count ? m->v[i] : str_of("");
-		struct querier *q = NULL;
 		struct profile_query query;
 
 		rc = profile_query_parse(&query, str_of(""), text, err);
 		if (!rc)
-			rc = call_select(c, &query, from, to, &q, err);
-		for (size_t k = 0; !rc && k < querier_count(q); k++)
-			rc = fn(ctx, querier_labels(q, k), err);
-		if (q)
-			call_note_lost(c, q);
-		querier_close(q);
+			rc = call_walk(c, &query, from, to, fn, ctx, err);
 		profile_query_fini(&query);
 	}
 	return rc;
@@ -96,63 +99,6 @@ static bool answer_lists_all(const struct pyroscope_call *c)
 			return false;
 	}
 	return true;
-}
-
-/* Callback for each stored name: collect its ids. */
-static int answer_lists_add_ids(void *ctx, struct str stored, struct err *err)
-{
-	struct collection *l = ctx;
-	const struct named_types *n;
-	struct buf text = { 0 };
-	int rc = type_list_find(l->types, stored, &n, err);
-
-	for (size_t i = 0; !rc && i < n->ids.count; i++) {
-		buf_reset(&text);
-		profile_id_print(&n->ids.v[i], &text);
-		rc = collection_add(l, str_from(buf_bytes(&text)), err);
-	}
-	buf_fini(&text);
-	return rc;
-}
-
-/* Write the message ProfileType of an id. */
-static void answer_lists_write_type(struct buf *out, struct str text)
-{
-	struct profile_id id;
-	struct buf m = { 0 };
-
-	/* It was printed here, so it can be parsed. */
-	if (profile_id_parse(text, &id, NULL))
-		return;
-	wire_write_str(&m, 1, text);
-	wire_write_str(&m, 2, id.name);
-	wire_write_str(&m, 4, id.value.type);
-	wire_write_str(&m, 5, id.value.unit);
-	wire_write_str(&m, 6, id.period.type);
-	wire_write_str(&m, 7, id.period.unit);
-	wire_write_bytes(out, 1, buf_bytes(&m));
-	buf_fini(&m);
-}
-
-int answer_profile_types(struct pyroscope_call *c, struct err *err)
-{
-	struct collection l = { .call = c };
-	struct type_list types;
-	int64_t from;
-	int64_t to;
-	int rc;
-
-	call_range(c, &from, &to);
-	type_list_init(&types, c, from, to);
-	l.types = &types;
-	rc = type_list_each_name(&types, answer_lists_add_ids, &l, err);
-	string_set_sort(&l.texts);
-	for (size_t i = 0; i < l.texts.count && !rc; i++)
-		answer_lists_write_type(c->out, l.texts.v[i].text);
-	call_note_lost(c, types.q);
-	type_list_fini(&types);
-	string_set_fini(&l.texts);
-	return rc;
 }
 
 /* Whether clients without support for other names understand a name. */
@@ -245,58 +191,105 @@ static int answer_lists_add_value(void *ctx, const struct labels *ls,
 	return value.len ? collection_add(l, value, err) : 0;
 }
 
-/* Callback for each series: collect its stored name. */
-static int answer_lists_add_stored(void *ctx, const struct labels *ls,
-				   struct err *err)
+/* What is collected of the ids of the profiles of series. */
+struct typed {
+	struct collection *to;
+	struct type_list types;
+	struct string_set seen; /* services and names whose ids are known */
+};
+
+/* Collect the values that a label of profile types has for the ids of a name. */
+static int answer_lists_add_parts(struct typed *t, struct str stored,
+				  struct str service, struct err *err)
 {
-	return collection_add(ctx, labels_get(ls, str_of(LABEL_NAME)), err);
+	const struct named_types *n;
+	struct buf text = { 0 };
+	int rc = type_list_find(&t->types, stored, service, &n, err);
+
+	for (size_t i = 0; !rc && i < n->ids.count; i++) {
+		buf_reset(&text);
+		profile_id_part(&n->ids.v[i], t->to->name, &text);
+		if (text.len)
+			rc = collection_add(t->to, str_from(buf_bytes(&text)),
+					    err);
+	}
+	buf_fini(&text);
+	return rc;
 }
 
-/* Append what a label of a profile type has of an id to `out`. */
-static void answer_lists_part(const struct profile_id *id, struct str name,
-			      struct buf *out)
+/* Callback for each stored name. */
+static int answer_lists_add_name(void *ctx, struct str stored, struct err *err)
 {
-	struct str value = str_is(name, "__type__")        ? id->value.type :
-			   str_is(name, "__unit__")        ? id->value.unit :
-			   str_is(name, "__period_type__") ? id->period.type :
-							     id->period.unit;
+	return answer_lists_add_parts(ctx, stored, str_of(""), err);
+}
 
-	if (str_is(name, "__profile_type__"))
-		profile_id_print(id, out);
-	else
-		buf_add(out, value.ptr, value.len);
+/* Callback for each series. */
+static int answer_lists_add_series(void *ctx, const struct labels *ls,
+				   struct err *err)
+{
+	struct typed *t = ctx;
+	struct str stored = labels_get(ls, str_of(LABEL_NAME));
+	struct str service = service_of(ls);
+	struct buf key = { 0 };
+	bool is_new;
+
+	buf_printf(&key, "%zu ", stored.len);
+	buf_add(&key, stored.ptr, stored.len);
+	buf_add(&key, service.ptr, service.len);
+	is_new = string_set_add(&t->seen, str_from(buf_bytes(&key)));
+	buf_fini(&key);
+	return is_new ? answer_lists_add_parts(t, stored, service, err) :
+			collection_meter(t->to, 1, err);
 }
 
 /* Collect the values of a label that profile types decide. */
 static int answer_lists_type_values(struct collection *l, struct err *err)
 {
-	struct collection names = { .call = l->call };
-	struct type_list types;
-	struct buf text = { 0 };
+	struct typed t = { .to = l };
 	int64_t from;
 	int64_t to;
-	int rc = answer_lists_all(l->call) ?
-			 answer_lists_texts(&names, str_of(LABEL_NAME), err) :
-			 answer_lists_each(l->call, answer_lists_add_stored,
-					   &names, err);
+	int rc;
 
 	call_range(l->call, &from, &to);
-	type_list_init(&types, l->call, from, to);
-	for (size_t i = 0; i < names.texts.count && !rc; i++) {
-		const struct named_types *n;
+	type_list_init(&t.types, l->call, from, to);
+	rc = answer_lists_all(l->call) ?
+		     type_list_each_name(&t.types, answer_lists_add_name, &t,
+					 err) :
+		     answer_lists_each(l->call, answer_lists_add_series, &t,
+				       err);
+	type_list_fini(&t.types);
+	string_set_fini(&t.seen);
+	return rc;
+}
 
-		rc = type_list_find(&types, names.texts.v[i].text, &n, err);
-		for (size_t k = 0; !rc && k < n->ids.count; k++) {
-			buf_reset(&text);
-			answer_lists_part(&n->ids.v[k], l->name, &text);
-			if (text.len)
-				rc = collection_add(
-					l, str_from(buf_bytes(&text)), err);
-		}
-	}
-	type_list_fini(&types);
-	string_set_fini(&names.texts);
-	buf_fini(&text);
+/* Write the message ProfileType of an id. */
+static void answer_lists_write_type(struct buf *out, struct str text)
+{
+	struct profile_id id;
+	struct buf m = { 0 };
+
+	/* Ids whose parts have colons are not listed, so it can be parsed. */
+	if (profile_id_parse(text, &id, NULL))
+		return;
+	wire_write_str(&m, 1, text);
+	wire_write_str(&m, 2, id.name);
+	wire_write_str(&m, 4, id.value.type);
+	wire_write_str(&m, 5, id.value.unit);
+	wire_write_str(&m, 6, id.period.type);
+	wire_write_str(&m, 7, id.period.unit);
+	wire_write_bytes(out, 1, buf_bytes(&m));
+	buf_fini(&m);
+}
+
+int answer_profile_types(struct pyroscope_call *c, struct err *err)
+{
+	struct collection l = { .call = c, .name = str_of("__profile_type__") };
+	int rc = answer_lists_type_values(&l, err);
+
+	string_set_sort(&l.texts);
+	for (size_t i = 0; i < l.texts.count && !rc; i++)
+		answer_lists_write_type(c->out, l.texts.v[i].text);
+	string_set_fini(&l.texts);
 	return rc;
 }
 
@@ -310,7 +303,7 @@ int answer_label_values(struct pyroscope_call *c, struct err *err)
 	if (!l.name.len)
 		return err_set(err, ERR_INVALID,
 			       "the name of a label is missing");
-	if (profile_query_is_type_label(l.name))
+	if (profile_id_is_label(l.name))
 		rc = answer_lists_type_values(&l, err);
 	else if (!is_virtual && answer_lists_all(c))
 		rc = answer_lists_texts(&l, l.name, err);
@@ -357,12 +350,12 @@ static void answer_lists_row(const struct series_rows *s,
 		struct str name = names->v[i];
 
 		buf_reset(&value);
-		if (!profile_query_is_type_label(name)) {
+		if (!profile_id_is_label(name)) {
 			struct str v = answer_lists_value(ls, name);
 
 			buf_add(&value, v.ptr, v.len);
 		} else if (id) {
-			answer_lists_part(id, name, &value);
+			profile_id_part(id, name, &value);
 		}
 		if (value.len)
 			answer_lists_pair(row, name,
@@ -389,6 +382,7 @@ static int answer_lists_add_typed(struct series_rows *s,
 				  const struct labels *ls, struct err *err)
 {
 	struct str stored = labels_get(ls, str_of(LABEL_NAME));
+	struct str service = service_of(ls);
 	const struct named_types *n;
 	struct buf row = { 0 };
 	bool is_new;
@@ -396,9 +390,11 @@ static int answer_lists_add_typed(struct series_rows *s,
 
 	/* Most series differ from others in nothing that was asked for. */
 	answer_lists_row(s, ls, NULL, &row);
+	buf_printf(&row, "%zu ", stored.len);
 	buf_add(&row, stored.ptr, stored.len);
+	buf_add(&row, service.ptr, service.len);
 	is_new = string_set_add(&s->seen, str_from(buf_bytes(&row)));
-	rc = is_new ? type_list_find(&s->types, stored, &n, err) : 0;
+	rc = is_new ? type_list_find(&s->types, stored, service, &n, err) : 0;
 	for (size_t i = 0; is_new && !rc && i < n->ids.count; i++) {
 		buf_reset(&row);
 		answer_lists_row(s, ls, &n->ids.v[i], &row);
@@ -414,10 +410,11 @@ static int answer_lists_add_row(void *ctx, const struct labels *ls,
 {
 	struct series_rows *s = ctx;
 	struct buf row = { 0 };
-	int rc = 0;
+	int rc = collection_meter(
+		&s->rows, 1 + s->rows.call->request.label_names.count, err);
 
-	if (s->has_types)
-		return answer_lists_add_typed(s, ls, err);
+	if (rc || s->has_types)
+		return rc ? rc : answer_lists_add_typed(s, ls, err);
 	if (s->rows.call->request.label_names.count)
 		answer_lists_row(s, ls, NULL, &row);
 	else
@@ -437,7 +434,8 @@ int answer_series_list(struct pyroscope_call *c, struct err *err)
 	int rc;
 
 	for (size_t i = 0; i < names->count; i++)
-		s.has_types |= profile_query_is_type_label(names->v[i]);
+		s.has_types |= profile_id_is_label(names->v[i]);
+	s.rows.others = &s.seen;
 	call_range(c, &from, &to);
 	type_list_init(&s.types, c, from, to);
 	rc = answer_lists_each(c, answer_lists_add_row, &s, err);

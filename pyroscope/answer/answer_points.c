@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/wire_write.h"
+#include "pprof/merge/merge.h"
 #include "pyroscope/names/service.h"
 #include "pyroscope/wire/messages.h"
 #include "query/history/timeline.h"
@@ -21,10 +22,13 @@ struct points {
 	struct timeline timeline;
 	struct coverage coverage;
 	struct querier *q;
+	struct growth_meter meter;
 	struct buf group_by; /* names, separated by commas */
 	/* Whether a label of group_by is one that series need not have. */
 	bool by_virtual;
-	bool by_type; /* whether it is one that the profile type has */
+	/* The profiles of a series that have the profile type, and scratch. */
+	VEC(struct totals_row) rows;
+	struct typeset *types;
 };
 
 /* A group with what it is sorted by. */
@@ -44,7 +48,6 @@ static void points_read_groups(struct points *p)
 	for (size_t i = 0; i < names->count; i++) {
 		struct str name = names->v[i];
 
-		p->by_type |= profile_query_is_type_label(name);
 		p->by_virtual |= service_is_label(name) ||
 				 str_is(name, LABEL_NAME);
 		buf_add(&p->group_by, name.ptr, name.len);
@@ -82,20 +85,60 @@ static int points_read_steps(struct points *p, struct err *err)
 	return 0;
 }
 
-/* Make the labels of a series with those that are not stored. */
-static int points_labels(const struct points *p, struct labels *ls,
+/*
+ * Make a set of the labels to group by, with those that are not stored. *out is
+ * NULL if the series has none of them.
+ */
+static int points_labels(const struct points *p, const struct labels *ls,
 			 struct labels **out, struct err *err)
 {
+	const struct request_texts *names = &p->call->request.group_by;
 	struct labels_builder b = { 0 };
-	struct str service = service_of(ls);
-	int rc;
+	int rc = 0;
 
-	labels_set_all(&b, ls);
-	labels_set(&b, str_of(SERVICE_NAME), service);
-	labels_set(&b, str_of("__service_name__"), service);
-	labels_set(&b, str_of(LABEL_NAME), p->query.id.name);
-	rc = labels_build(&b, out, err);
+	*out = NULL;
+	for (size_t i = 0; i < names->count; i++) {
+		struct str name = names->v[i];
+
+		labels_set(&b, name,
+			   service_is_label(name)   ? service_of(ls) :
+			   str_is(name, LABEL_NAME) ? p->query.id.name :
+						      labels_get(ls, name));
+	}
+	if (b.count)
+		rc = labels_build(&b, out, err);
 	labels_builder_fini(&b);
+	return rc;
+}
+
+/*
+ * Keep only the profiles of a view that have the profile type of the request:
+ * others of the series may have another period, and so another type.
+ */
+static int points_filter(struct points *p, struct totals_view *t,
+			 struct err *err)
+{
+	uint32_t typeset = UINT32_MAX;
+	bool is_wanted = false;
+	int rc = 0;
+
+	p->rows.count = 0;
+	for (size_t i = 0; i < t->count && !rc; i++) {
+		size_t at;
+
+		if (t->rows[i].typeset != typeset) {
+			typeset = t->rows[i].typeset;
+			rc = typeset_decode(t->typesets[typeset], p->types,
+					    err);
+			is_wanted = !rc &&
+				    merge_projects(p->types, &p->query.id.value,
+						   &p->query.id.period, &at);
+		}
+		if (is_wanted)
+			*vec_add(&p->rows) = t->rows[i];
+	}
+	t->rows = p->rows.v;
+	t->count = p->rows.count;
 	return rc;
 }
 
@@ -113,6 +156,8 @@ static int points_add(struct points *p, size_t i, struct err *err)
 	timeline_range(&p->options, &from, &to);
 	if (!rc)
 		rc = querier_totals(p->q, i, from, to, &t, err);
+	if (!rc)
+		rc = points_filter(p, &t, err);
 	if (!rc && t.count && p->by_virtual)
 		rc = points_labels(p, own, &shown, err);
 	if (!rc && t.count)
@@ -155,33 +200,35 @@ static void points_write_labels(const struct points *p,
 				const struct timeline_group *g, struct buf *out)
 {
 	const struct request_texts *names = &p->call->request.group_by;
-	struct buf id = { 0 };
+	struct buf value = { 0 };
+	struct buf pair = { 0 };
 
-	profile_id_print(&p->query.id, &id);
 	for (size_t i = 0; i < names->count; i++) {
-		struct str value = g->labels ?
-					   labels_get(g->labels, names->v[i]) :
-					   str_of("");
-		struct buf pair = { 0 };
+		struct str own = g->labels ?
+					 labels_get(g->labels, names->v[i]) :
+					 str_of("");
 
-		if (str_is(names->v[i], "__profile_type__"))
-			value = str_from(buf_bytes(&id));
+		buf_reset(&value);
+		buf_reset(&pair);
+		if (profile_id_is_label(names->v[i]))
+			profile_id_part(&p->query.id, names->v[i], &value);
+		else
+			buf_add(&value, own.ptr, own.len);
 		if (!value.len)
 			continue;
 		wire_write_str(&pair, 1, names->v[i]);
-		wire_write_str(&pair, 2, value);
+		wire_write_str(&pair, 2, str_from(buf_bytes(&value)));
 		wire_write_bytes(out, 1, buf_bytes(&pair));
-		buf_fini(&pair);
 	}
-	buf_fini(&id);
+	buf_fini(&value);
+	buf_fini(&pair);
 }
 
 /* Write a group as the message Series. */
-static int points_write(const struct points *p, const struct points_group *g,
+static int points_write(struct points *p, const struct points_group *g,
 			struct err *err)
 {
 	struct limits limits = query_limits(p->call->work);
-	struct growth_meter meter = { 0 };
 	struct buf series = { 0 };
 	struct buf point = { 0 };
 	int rc = 0;
@@ -196,8 +243,8 @@ static int points_write(const struct points *p, const struct points_group *g,
 				  (uint64_t)(p->call->request.start +
 					     (int64_t)i * p->options.step_ms));
 		wire_write_bytes(&series, 2, buf_bytes(&point));
-		rc = limits_meter(&limits, &meter, 1,
-				  p->call->out->len + series.len, err);
+		rc = limits_meter(&limits, &p->meter, 1,
+				  p->call->out->len + 2 * series.len, err);
 	}
 	if (!rc)
 		wire_write_bytes(p->call->out, 1, buf_bytes(&series));
@@ -284,6 +331,9 @@ static int points_run(struct points *p, struct err *err)
 	if (!rc)
 		rc = points_write_all(p, err);
 	call_note_lost(c, p->q);
+	if (!c->warning && coverage_lost(&p->coverage))
+		c->warning =
+			"heartbeats could not be read, so programs that were idle are missing";
 	querier_close(p->q);
 	coverage_fini(&p->coverage);
 	return rc;
@@ -302,11 +352,14 @@ int answer_points(struct pyroscope_call *c, struct err *err)
 	if (!rc)
 		rc = points_read_steps(&p, err);
 	points_read_groups(&p);
+	p.types = mem_new(struct typeset);
 	p.options.limits = query_limits(c->work);
 	if (!rc)
 		rc = points_run(&p, err);
 	timeline_fini(&p.timeline);
 	profile_query_fini(&p.query);
+	vec_fini(&p.rows);
+	mem_free(p.types);
 	buf_fini(&p.group_by);
 	return rc;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pyroscope/answer/answer_stacks.h"
 
-#include <ctype.h>
-
 #include "base/enc.h"
 #include "base/wire.h"
 #include "base/wire_write.h"
@@ -11,6 +9,7 @@
 #include "pprof/report/flame_levels.h"
 #include "pprof/report/pgo.h"
 #include "pprof/report/report.h"
+#include "pyroscope/answer/sample_filter.h"
 #include "pyroscope/wire/messages.h"
 #include "query/merge/query_merge.h"
 #include "query/merge/symbolize.h"
@@ -21,10 +20,8 @@ enum {
 	NODES_DEFAULT = 8192,
 	/* Nodes of a graph in the language DOT. */
 	DOT_NODES = 100,
-	/* Digits of the ids of spans and traces. */
-	SPAN_DIGITS = 16,
-	TRACE_DIGITS = 32,
-	IDS_MAX = 1000
+	/* How many bytes a number of a level has at most. */
+	LEVEL_BYTES = 10
 };
 
 /* The merge of the profiles of a request. */
@@ -34,10 +31,10 @@ struct stacks {
 	struct profile_query query;
 	struct query_merge_options merging;
 	struct query_merge merge;
-	struct report_options options;
-	bool is_filtered;
+	struct sample_filter filter;
+	struct report_options sites;   /* the call sites, as a filter */
+	struct report_options options; /* of the report */
 	bool has_profiles;
-	struct arena arena; /* of the expressions */
 };
 
 /* Free what stacks_read() and stacks_merge() have made. */
@@ -45,123 +42,18 @@ static void stacks_fini(struct stacks *s)
 {
 	if (s->merge.merge)
 		query_merge_fini(&s->merge);
+	sample_filter_fini(&s->filter);
 	profile_query_fini(&s->query);
-	arena_fini(&s->arena);
-}
-
-/* Append a text to an expression as it is. */
-static void stacks_quote(struct buf *out, struct str text)
-{
-	for (size_t i = 0; i < text.len; i++) {
-		if (strchr("\\.+*?()|[]{}^$", text.ptr[i]) && text.ptr[i])
-			buf_byte(out, '\\');
-		buf_byte(out, (uint8_t)text.ptr[i]);
-	}
-}
-
-/* Set an option of the report. */
-static int stacks_option(struct stacks *s, const char *name, struct str value,
-			 struct err *err)
-{
-	s->is_filtered = true;
-	return report_option(&s->options, str_of(name), value, err);
-}
-
-/*
- * Set an option for each text, whose expression it is, or, if `is_name` is set,
- * the name of a function.
- */
-static int stacks_filter(struct stacks *s, const char *option,
-			 const struct request_texts *texts, bool is_name,
-			 struct err *err)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < texts->count && !rc; i++) {
-		struct buf e = { 0 };
-
-		if (!is_name) {
-			rc = stacks_option(s, option, texts->v[i], err);
-			continue;
-		}
-		buf_str(&e, "^");
-		stacks_quote(&e, texts->v[i]);
-		buf_str(&e, "$");
-		rc = stacks_option(
-			s, option,
-			arena_str(&s->arena, str_from(buf_bytes(&e))), err);
-		buf_fini(&e);
-	}
-	return rc;
-}
-
-/* Whether a text has this many hexadecimal digits and nothing else. */
-static bool stacks_is_id(struct str id, size_t digits)
-{
-	for (size_t i = 0; i < id.len; i++) {
-		if (!isxdigit((unsigned char)id.ptr[i]))
-			return false;
-	}
-	return id.len == digits;
-}
-
-/* Keep samples with one of these ids. */
-static int stacks_select_ids(struct stacks *s, const struct request_texts *ids,
-			     const char *keys, size_t digits, struct err *err)
-{
-	struct buf e = { 0 };
-	int rc = 0;
-
-	if (!ids->count)
-		return 0;
-	if (ids->count > IDS_MAX)
-		rc = err_set(err, ERR_INVALID, "more than %d ids of %s",
-			     IDS_MAX, keys);
-	buf_printf(&e, "^(%s):(", keys);
-	for (size_t i = 0; i < ids->count && !rc; i++) {
-		if (!stacks_is_id(ids->v[i], digits))
-			rc = err_set(
-				err, ERR_INVALID,
-				"invalid id \"%.*s\": expected %zu hexadecimal digits",
-				STR_ARG(str_clip(ids->v[i], 64)), digits);
-		buf_printf(&e, "%s%.*s", i ? "|" : "", STR_ARG(ids->v[i]));
-	}
-	buf_str(&e, ")$");
-	if (!rc && s->options.tags.focus.len)
-		rc = err_set(
-			err, ERR_UNSUPPORTED,
-			"a request may select by spans or by traces, not by both");
-	if (!rc)
-		rc = stacks_option(
-			s, "tagfocus",
-			arena_str(&s->arena, str_from(buf_bytes(&e))), err);
-	buf_fini(&e);
-	return rc;
 }
 
 /* Read which stacks and samples the request selects. */
 static int stacks_read_filters(struct stacks *s, struct err *err)
 {
-	const struct stack_selector *f = &s->request->stacks;
-	int rc = 0;
+	const struct request_texts *site = &s->request->stacks.call_site;
+	int rc = sample_filter_read(&s->filter, s->request, err);
 
-	for (size_t i = 0; i < f->call_site.count && !rc; i++)
-		rc = stacks_option(s, "under", f->call_site.v[i], err);
-	if (!rc)
-		rc = stacks_filter(s, "focus", &f->include_names, true, err);
-	if (!rc)
-		rc = stacks_filter(s, "focus", &f->include_regexes, false, err);
-	if (!rc)
-		rc = stacks_filter(s, "ignore", &f->exclude_names, true, err);
-	if (!rc)
-		rc = stacks_filter(s, "ignore", &f->exclude_regexes, false,
-				   err);
-	if (!rc)
-		rc = stacks_select_ids(s, &s->request->span_ids,
-				       "span_id|profile_id", SPAN_DIGITS, err);
-	if (!rc)
-		rc = stacks_select_ids(s, &s->request->trace_ids, "trace_id",
-				       TRACE_DIGITS, err);
+	for (size_t i = 0; i < site->count && !rc; i++)
+		rc = report_option(&s->sites, str_of("under"), site->v[i], err);
 	if (!rc && s->request->profile_ids.count)
 		rc = err_set(err, ERR_UNSUPPORTED,
 			     "profiles cannot be selected by ids");
@@ -188,6 +80,7 @@ static int stacks_read(struct stacks *s, struct pyroscope_call *c,
 
 	*s = (struct stacks){ .call = c, .request = r };
 	report_options_init(&s->options);
+	report_options_init(&s->sites);
 	rc = profile_query_parse(&s->query, r->type_id, r->selector, err);
 	if (!rc && !s->query.has_id)
 		rc = err_set(err, ERR_INVALID, "the profile type is missing");
@@ -208,7 +101,8 @@ static int stacks_read(struct stacks *s, struct pyroscope_call *c,
 
 /*
  * Merge the profiles. That there are none is no error: has_profiles stays false.
- * ERR_TIMEOUT: there was time for a part only, as Grafana shows no warnings.
+ * ERR_TIMEOUT, ERR_CLOSED: there was time for a part only; Grafana shows errors,
+ * but no warnings.
  */
 static int stacks_merge(struct stacks *s, struct err *err)
 {
@@ -232,8 +126,8 @@ static int stacks_merge(struct stacks *s, struct err *err)
 		return rc;
 	if (s->merge.late)
 		return err_set(
-			err, ERR_TIMEOUT,
-			"%s after %zu profiles; select a shorter range or fewer series",
+			err, s->merge.late_why.code,
+			"%s, after %zu profiles; select a shorter range or fewer series",
 			s->merge.late_why.msg, s->merge.profiles);
 	if (query_merge_warnings(&s->merge, s->call->arena, warnings, 2))
 		s->call->warning = warnings[0];
@@ -247,6 +141,30 @@ static int stacks_symbolize(struct stacks *s, struct pprof *p, struct err *err)
 	struct symbolize names = { .symbolizer = s->call->symbolizer };
 
 	return query_merge_symbolize(&s->merge, &names, p, err);
+}
+
+/*
+ * Finish the merge: give names to the addresses, and remove the samples that the
+ * request does not select.
+ */
+static int stacks_finish(struct stacks *s, struct pprof **p, struct err *err)
+{
+	struct limits limits = query_merge_limits(&s->merge);
+	struct report r;
+	int rc = query_merge_finish(&s->merge, p, err);
+
+	if (!rc)
+		rc = stacks_symbolize(s, *p, err);
+	if (!rc && sample_filter_is_set(&s->filter))
+		rc = sample_filter_apply(&s->filter, *p, &limits, err);
+	if (rc || !s->request->stacks.call_site.count)
+		return rc;
+	/* The report itself is not used: its options filter the profile. */
+	s->sites.limits = limits;
+	rc = report_init(&r, REPORT_TRACES, *p, &s->sites, err);
+	if (!rc)
+		report_fini(&r);
+	return rc;
 }
 
 /* Write the numbers of a level as a packed field. */
@@ -275,14 +193,15 @@ static int stacks_write_levels(struct report *r, bool is_diff, struct buf *out,
 	struct flame_levels l = { .total = 0 };
 	int rc = flame_init(&f, r, FLAME_INWARDS, r->o->max_nodes, err);
 
-	/* Without profiles of the base, no sample is one of it. */
+	/* Without profiles of the base, nothing in the tree tells of a difference. */
 	f.has_base = is_diff;
 	if (!rc)
 		rc = flame_levels_init(&l, r, &f, err);
 	if (!rc)
+		/* Twice, as it is copied to the answer; few numbers are long. */
 		rc = limits_spend(&r->o->limits,
-				  l.values.count * sizeof(uint32_t) +
-					  strtab_memory(&l.strings),
+				  2 * (l.values.count * LEVEL_BYTES +
+				       strtab_memory(&l.strings)),
 				  err);
 	for (uint32_t i = 1; !rc && i < l.strings.strings.count; i++)
 		wire_write_bytes(out, 1, bytes_of(strtab_get(&l.strings, i)));
@@ -347,25 +266,15 @@ static int stacks_write_dot(struct stacks *s, struct pprof *p, struct err *err)
 }
 
 /*
- * Append a profile to `out`, uncompressed, after its filters are applied; of a Go
- * program, only what its compiler needs, if the request wants that.
+ * Append a profile to `out`, uncompressed; of a Go program, only what its compiler
+ * needs, if the request wants that.
  */
 static int stacks_encode(struct stacks *s, struct pprof *p, struct buf *out,
 			 struct err *err)
 {
 	struct merge *slim = merge_new();
-	struct report r;
-	int rc = 0;
+	int rc = query_take(s->call->work, (int64_t)pprof_memory(p) * 2, err);
 
-	s->options.limits = query_merge_limits(&s->merge);
-	if (s->is_filtered) {
-		rc = report_init(&r, REPORT_TRACES, p, &s->options, err);
-		if (!rc)
-			report_fini(&r);
-	}
-	if (!rc)
-		rc = query_take(s->call->work, (int64_t)pprof_memory(p) * 2,
-				err);
 	if (!rc && s->request->stacks.go_pgo)
 		rc = pprof_pgo(slim, p, &p, err);
 	if (!rc)
@@ -395,10 +304,8 @@ static int stacks_write_pprof(struct stacks *s, struct pprof *p,
 static int stacks_write(struct stacks *s, struct err *err)
 {
 	struct pprof *p;
-	int rc = query_merge_finish(&s->merge, &p, err);
+	int rc = stacks_finish(s, &p, err);
 
-	if (!rc)
-		rc = stacks_symbolize(s, p, err);
 	if (rc)
 		return rc;
 	if (s->request->format == FORMAT_DOT)
@@ -437,9 +344,7 @@ int answer_profile(struct pyroscope_call *c, struct err *err)
 	if (!rc)
 		rc = stacks_merge(&s, err);
 	if (!rc && s.has_profiles)
-		rc = query_merge_finish(&s.merge, &p, err);
-	if (!rc && s.has_profiles)
-		rc = stacks_symbolize(&s, p, err);
+		rc = stacks_finish(&s, &p, err);
 	if (!rc && s.has_profiles)
 		rc = stacks_encode(&s, p, c->out, err);
 	stacks_fini(&s);
@@ -460,26 +365,48 @@ static int stacks_read_side(struct stacks *s, struct pyroscope_call *c,
 	return rc ? err_wrap(err, rc, "%s", side) : 0;
 }
 
+/* Make the difference of two profiles, of which each has its own filters. */
+static int stacks_subtract(struct stacks *left, struct stacks *right,
+			   struct merge *both, struct pprof **out,
+			   struct err *err)
+{
+	const struct merge_diff_options o = { .label_base = true };
+	struct pprof *base = NULL;
+	struct pprof *now = NULL;
+	int rc = stacks_finish(left, &base, err);
+
+	if (!rc)
+		rc = stacks_finish(right, &now, err);
+	/* The difference has the stacks of both sides. */
+	if (!rc)
+		rc = query_take(
+			left->call->work,
+			(int64_t)(pprof_memory(base) + pprof_memory(now)) * 2,
+			err);
+	return rc ? rc : merge_diff(both, now, base, &o, out, err);
+}
+
 /* Write the difference of two merges, of which one may be empty. */
 static int stacks_write_diff(struct stacks *left, struct stacks *right,
 			     struct err *err)
 {
-	const struct merge_diff_options o = { .label_base = true };
 	static const double minus[] = { -1 };
 	struct stacks *some = right->has_profiles ? right : left;
 	struct merge *both = merge_new();
 	struct pprof *p = NULL;
-	int rc = query_merge_finish(&some->merge, &p, err);
+	int rc;
 
+	if (left->has_profiles && right->has_profiles)
+		rc = stacks_subtract(left, right, both, &p, err);
+	else
+		rc = stacks_finish(some, &p, err);
 	if (!rc && !right->has_profiles) {
 		pprof_set_label(p, str_of(PPROF_BASE_KEY),
 				str_of(PPROF_BASE_VALUE));
 		pprof_scale(p, minus);
-	} else if (!rc && left->has_profiles) {
-		rc = query_merge_subtract(&left->merge, both, &o, &p, err);
 	}
-	if (!rc)
-		rc = stacks_symbolize(some, p, err);
+	if (left->options.max_nodes > some->options.max_nodes)
+		some->options.max_nodes = left->options.max_nodes;
 	if (!rc)
 		rc = stacks_write_flame(some, p, true, err);
 	merge_free(both);

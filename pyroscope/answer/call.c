@@ -29,6 +29,42 @@ int call_select(struct pyroscope_call *c, struct profile_query *query,
 	return rc ? rc : query_take(c->work, (int64_t)querier_memory(*q), err);
 }
 
+/* A walk over the series of a query. */
+struct call_walking {
+	struct profile_query *query;
+	querier_walk_fn fn;
+	void *ctx;
+};
+
+/* Pass on a series that the predicate of the query keeps. */
+static int call_walk_one(void *ctx, const struct labels *ls, struct err *err)
+{
+	const struct call_walking *w = ctx;
+
+	return query_is_no_beat(ls) && profile_query_keep(w->query, ls) ?
+		       w->fn(w->ctx, ls, err) :
+		       0;
+}
+
+/* NOLINTNEXTLINE(readability-function-size): what, when, and a callback */
+int call_walk(struct pyroscope_call *c, struct profile_query *query,
+	      int64_t from, int64_t to, querier_walk_fn fn, void *ctx,
+	      struct err *err)
+{
+	struct call_walking w = { query, fn, ctx };
+	struct querier *q = NULL;
+	int rc;
+
+	if (query->is_empty)
+		return 0;
+	query_open(c->work, c->db, &q);
+	rc = querier_walk(q, query->any, query->any_count, from, to,
+			  call_walk_one, &w, err);
+	call_note_lost(c, q);
+	querier_close(q);
+	return rc;
+}
+
 void call_note_lost(struct pyroscope_call *c, const struct querier *q)
 {
 	const struct err *lost = querier_lost(q);

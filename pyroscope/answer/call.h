@@ -41,6 +41,14 @@ NODISCARD int call_select(struct pyroscope_call *c, struct profile_query *query,
 			  int64_t from, int64_t to, struct querier **q,
 			  struct err *err);
 
+/*
+ * Call fn() for each series of a query in a range, but heartbeats, in no order;
+ * some are passed several times. Errors as for querier_walk().
+ */
+NODISCARD int call_walk(struct pyroscope_call *c, struct profile_query *query,
+			int64_t from, int64_t to, querier_walk_fn fn, void *ctx,
+			struct err *err);
+
 /* Note what a querier could not read, for the warning. */
 void call_note_lost(struct pyroscope_call *c, const struct querier *q);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Type list: the profile ids of the profiles of a stored name, which are those of
- * the newest profiles of some series.
+ * Type list: the profile ids of the profiles of a stored name, all of them or
+ * those of one service, which are those of the newest profiles of some series.
  *
  * Ownership: type_list_fini() frees everything.
  * Threads: one thread at a time.
@@ -9,12 +9,14 @@
 #ifndef PYROSCOPE_ANSWER_TYPE_LIST_H
 #define PYROSCOPE_ANSWER_TYPE_LIST_H
 
+#include "base/table.h"
 #include "base/vec.h"
 #include "pyroscope/answer/call.h"
 
-/* The ids of one stored name. */
+/* The ids of one stored name, and of one service or, if it is empty, of all. */
 struct named_types {
 	struct str stored;
+	struct str service;
 	VEC(struct profile_id) ids;
 };
 
@@ -27,6 +29,7 @@ struct type_list {
 	struct typeset *types; /* scratch */
 	struct arena arena;    /* of all texts */
 	VEC(struct named_types) names;
+	struct table by_name; /* finds `names` */
 };
 
 /* Begin without a name. */
@@ -37,11 +40,13 @@ void type_list_init(struct type_list *l, struct pyroscope_call *call,
 void type_list_fini(struct type_list *l);
 
 /*
- * Find the ids of a stored name, which are read unless they have been. *out is
- * valid until the next call. Errors as for querier_select().
+ * Find the ids of a stored name, which are read unless they have been. An empty
+ * service means all of them. *out is valid until the next call. Errors as for
+ * querier_select().
  */
 NODISCARD int type_list_find(struct type_list *l, struct str stored,
-			     const struct named_types **out, struct err *err);
+			     struct str service, const struct named_types **out,
+			     struct err *err);
 
 /*
  * Call fn() for each stored name that may have profiles in the range, but not for

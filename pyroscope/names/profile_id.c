@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pyroscope/names/profile_id.h"
 
+#define TYPE_LABEL "__profile_type__"
+
 /*
  * Names of scraped profiles, and those of the same profiles that Pyroscope's SDKs
  * push. Not allocs: it has the same values as heap, and both may be scraped.
@@ -39,6 +41,33 @@ void profile_id_print(const struct profile_id *id, struct buf *out)
 	buf_printf(out, "%.*s:%.*s:%.*s:%.*s:%.*s", STR_ARG(id->name),
 		   STR_ARG(id->value.type), STR_ARG(id->value.unit),
 		   STR_ARG(id->period.type), STR_ARG(id->period.unit));
+}
+
+bool profile_id_is_label(struct str label)
+{
+	static const char *const names[] = { TYPE_LABEL, "__type__", "__unit__",
+					     "__period_type__",
+					     "__period_unit__" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (str_is(label, names[i]))
+			return true;
+	}
+	return false;
+}
+
+void profile_id_part(const struct profile_id *id, struct str label,
+		     struct buf *out)
+{
+	struct str value = str_is(label, "__type__")        ? id->value.type :
+			   str_is(label, "__unit__")        ? id->value.unit :
+			   str_is(label, "__period_type__") ? id->period.type :
+							      id->period.unit;
+
+	if (str_is(label, TYPE_LABEL))
+		profile_id_print(id, out);
+	else
+		buf_add(out, value.ptr, value.len);
 }
 
 struct str profile_id_shown(struct str stored)

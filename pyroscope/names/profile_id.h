@@ -33,6 +33,16 @@ NODISCARD int profile_id_parse(struct str text, struct profile_id *out,
 /* Append an id to `out`. */
 void profile_id_print(const struct profile_id *id, struct buf *out);
 
+/*
+ * Append the value that a label of profile types has for an id to `out`:
+ * __profile_type__, __type__, __unit__, __period_type__, __period_unit__.
+ */
+void profile_id_part(const struct profile_id *id, struct str label,
+		     struct buf *out);
+
+/* Whether a label is one of these. */
+bool profile_id_is_label(struct str label);
+
 /* Return the name under which profiles of a stored name are shown. */
 struct str profile_id_shown(struct str stored);
 

@@ -5,19 +5,6 @@
 
 #define TYPE_LABEL "__profile_type__"
 
-bool profile_query_is_type_label(struct str name)
-{
-	static const char *const names[] = { TYPE_LABEL, "__type__", "__unit__",
-					     "__period_type__",
-					     "__period_unit__" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (str_is(name, names[i]))
-			return true;
-	}
-	return false;
-}
-
 /* Use an id; a second one that differs selects nothing. */
 static int profile_query_set_id(struct profile_query *q, struct str text,
 				struct err *err)
@@ -58,8 +45,9 @@ static int profile_query_read_type(struct profile_query *q,
 	if (str_is(m->name, LABEL_NAME) && m->op == MATCH_EQ &&
 	    str_cut(m->value, ':', &rest).len && rest.len)
 		return profile_query_set_id(q, m->value, err);
-	/* The other parts of a type select no series, but values. */
-	*is_done = profile_query_is_type_label(m->name);
+	*is_done = profile_id_is_label(m->name);
+	if (*is_done)
+		q->type_ones[q->type_count++] = *m;
 	return 0;
 }
 
@@ -147,6 +135,29 @@ static void profile_query_list(struct profile_query *q,
 	q->any_count = lists;
 }
 
+/*
+ * Decide the matchers of parts of the profile type: they select sample types, and
+ * no series, so they say something beside a profile type only.
+ */
+static int profile_query_check_parts(struct profile_query *q, struct err *err)
+{
+	struct buf value = { 0 };
+
+	if (q->type_count && !q->has_id)
+		return err_set(
+			err, ERR_UNSUPPORTED,
+			"the label %.*s selects nothing without a profile type",
+			STR_ARG(q->type_ones[0].name));
+	for (size_t i = 0; i < q->type_count; i++) {
+		buf_reset(&value);
+		profile_id_part(&q->id, q->type_ones[i].name, &value);
+		q->is_empty |= !matcher_matches(&q->type_ones[i],
+						str_from(buf_bytes(&value)));
+	}
+	buf_fini(&value);
+	return 0;
+}
+
 int profile_query_parse(struct profile_query *q, struct str id,
 			struct str selector, struct err *err)
 {
@@ -163,8 +174,11 @@ int profile_query_parse(struct profile_query *q, struct str id,
 	real = arena_array(&q->arena, struct matcher, q->own.count + 1);
 	q->virtual_ones =
 		arena_array(&q->arena, struct matcher, q->own.count + 1);
+	q->type_ones = arena_array(&q->arena, struct matcher, q->own.count + 1);
 	if (!rc)
 		rc = profile_query_split(q, real, &real_count, err);
+	if (!rc)
+		rc = profile_query_check_parts(q, err);
 	if (rc)
 		return rc;
 	profile_query_find_names(q);
@@ -172,18 +186,31 @@ int profile_query_parse(struct profile_query *q, struct str id,
 	return 0;
 }
 
+/*
+ * Whether the name of a series fulfils a matcher: it has two, the shown one and
+ * the stored one, and is what either is, and not what either is not.
+ */
+static bool profile_query_is_named(const struct matcher *m,
+				   const struct labels *ls)
+{
+	struct str stored = labels_get(ls, str_of(LABEL_NAME));
+	bool is = matcher_matches(m, stored);
+	bool is_shown = matcher_matches(m, profile_id_shown(stored));
+
+	return m->op == MATCH_EQ || m->op == MATCH_RE ? is || is_shown :
+							is && is_shown;
+}
+
 bool profile_query_keep(void *ctx, const struct labels *ls)
 {
 	const struct profile_query *q = ctx;
-	struct str stored = labels_get(ls, str_of(LABEL_NAME));
 
 	for (size_t i = 0; i < q->virtual_count; i++) {
 		const struct matcher *m = &q->virtual_ones[i];
 
 		if (service_is_label(m->name) ?
 			    !matcher_matches(m, service_of(ls)) :
-			    !matcher_matches(m, profile_id_shown(stored)) &&
-				    !matcher_matches(m, stored))
+			    !profile_query_is_named(m, ls))
 			return false;
 	}
 	return true;

@@ -30,6 +30,9 @@ struct profile_query {
 	/* The matchers of `own` that the predicate decides. */
 	struct matcher *virtual_ones;
 	size_t virtual_count;
+	/* Those of parts of the profile type, such as __unit__. */
+	struct matcher *type_ones;
+	size_t type_count;
 	/* A series is selected by any of these lists … */
 	struct matcher_list *any;
 	size_t any_count;
@@ -37,8 +40,8 @@ struct profile_query {
 
 /*
  * Parse a profile type, which may be empty, and a selector. ERR_INVALID: one of
- * them is malformed; ERR_UNSUPPORTED: a matcher of the profile type that is not
- * "=". The caller calls profile_query_fini() in any case.
+ * them is malformed; ERR_UNSUPPORTED: a matcher of __profile_type__ that is not
+ * "=", or one of a part of the profile type, such as __unit__, without one. The caller calls profile_query_fini() in any case.
  */
 NODISCARD int profile_query_parse(struct profile_query *q, struct str id,
 				  struct str selector, struct err *err);
@@ -48,8 +51,5 @@ bool profile_query_keep(void *ctx, const struct labels *ls);
 
 /* Free everything. */
 void profile_query_fini(struct profile_query *q);
-
-/* Whether a name is that of a label that the profile type decides. */
-bool profile_query_is_type_label(struct str name);
 
 #endif

@@ -25,7 +25,9 @@ struct str service_of(const struct labels *ls)
 	for (size_t i = 0; i < ARRAY_SIZE(of_machine); i++) {
 		value = labels_get(ls, str_of(of_machine[i]));
 		if (value.len)
-			return service_of_unit(value);
+			return str_is(str_of(of_machine[i]), "systemd_unit") ?
+				       service_of_unit(value) :
+				       value;
 	}
 	return job;
 }

@@ -92,17 +92,11 @@ static const struct request_field series_fields[] = {
 };
 
 static const struct request_field select_series_fields[] = {
-	FIELD(1, TEXT, type_id),
-	FIELD(2, TEXT, selector),
-	FIELD(3, NUMBER, start),
-	FIELD(4, NUMBER, end),
-	FIELD(5, TEXTS, group_by),
-	FIELD(6, DOUBLE, step),
-	FIELD(7, NUMBER, aggregation),
-	INNER(8, stack_fields),
-	FIELD(9, NUMBER, limit),
-	FIELD(10, NUMBER, exemplars),
-	END,
+	FIELD(1, TEXT, type_id),       FIELD(2, TEXT, selector),
+	FIELD(3, NUMBER, start),       FIELD(4, NUMBER, end),
+	FIELD(5, TEXTS, group_by),     FIELD(6, DOUBLE, step),
+	FIELD(7, NUMBER, aggregation), INNER(8, stack_fields),
+	FIELD(9, NUMBER, limit),       END,
 };
 
 static const struct request_field stacktraces_fields[] = {
@@ -110,7 +104,7 @@ static const struct request_field stacktraces_fields[] = {
 	FIELD(3, NUMBER, start),     FIELD(4, NUMBER, end),
 	FIELD(5, GIVEN, max_nodes),  FIELD(6, NUMBER, format),
 	INNER(7, stack_fields),      FIELD(8, TEXTS, profile_ids),
-	FIELD(9, PRESENT, is_async), FIELD(10, TEXTS, trace_ids),
+	FIELD(10, TEXTS, trace_ids),
 	FIELD(11, TEXTS, span_ids),  END,
 };
 

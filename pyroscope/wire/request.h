@@ -51,8 +51,6 @@ struct profile_request {
 	int64_t limit;
 	int64_t format;
 	int64_t aggregation;
-	int64_t exemplars;
-	bool is_async;
 	struct stack_selector stacks;
 	struct request_texts profile_ids;
 	struct request_texts trace_ids;

@@ -240,6 +240,12 @@ static int find_line(struct timeline *t, struct timeline_group *g,
 	if (i == TABLE_NONE) {
 		i = (uint32_t)g->lines.count;
 		rc = timeline_add_line(t, g, name, kind, err);
+	} else if (!g->lines.v[i].has_last) {
+		/*
+		 * One series may count from its start, and another one what
+		 * happened in each interval: both are increases.
+		 */
+		g->lines.v[i].kind = kind;
 	}
 	if (!rc)
 		*out = i;

@@ -70,7 +70,7 @@ struct timeline_options {
  */
 struct timeline_line {
 	struct str name; /* name of the sample type, as "type/unit" */
-	enum value_kind kind;
+	enum value_kind kind; /* of the series that was added last */
 	double *values; /* values summed over the group's series */
 	bool *known;    /* whether the step has a value */
 	/* For rates: the largest share of the step that a series tells of. */

@@ -73,8 +73,9 @@ static int plan_stretch(struct row_run *s, struct err *err)
 		    (s->how[i] == AGGREGATE_DELTA && s->end - s->first == 1))
 			/*
 			 * Leave out the type: the query does not ask for it, or
-			 * for profiles without what it asks for, or it is a counter and the run has a single profile, so
-			 * that its increase is unknown.
+			 * the profiles lack what it asks for, or it is a counter
+			 * and the run has a single profile, so that its increase
+			 * is unknown.
 			 */
 			s->how[i] = AGGREGATE_AUTO;
 		s->of_ends[i] = s->how[i] == AGGREGATE_DELTA ||

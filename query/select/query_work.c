@@ -117,8 +117,7 @@ void query_open(struct query_work *w, struct tsdb *db, struct querier **q)
 	querier_open(db, &limits, q);
 }
 
-/* Whether a series has no heartbeats of the collector. For querier_keep(). */
-static bool query_is_no_beat(void *ctx UNUSED, const struct labels *ls)
+bool query_is_no_beat(const struct labels *ls)
 {
 	struct str name = labels_get(ls, str_of(LABEL_NAME));
 
@@ -127,13 +126,19 @@ static bool query_is_no_beat(void *ctx UNUSED, const struct labels *ls)
 		!str_is(name, COLLECTED_OFF_CPU_BEATS));
 }
 
+/* For querier_keep(). */
+static bool query_keep_no_beat(void *ctx UNUSED, const struct labels *ls)
+{
+	return query_is_no_beat(ls);
+}
+
 void query_drop_beats(struct querier *q, const struct matcher *v, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (str_is(v[i].name, LABEL_NAME))
 			return;
 	}
-	querier_keep(q, query_is_no_beat, NULL);
+	querier_keep(q, query_keep_no_beat, NULL);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): as querier_select() */

@@ -83,6 +83,7 @@ NODISCARD int query_check_deadline(const struct query_work *w, struct err *err);
  */
 struct limits query_limits(struct query_work *w);
 
+struct labels;
 struct matcher;
 struct querier;
 struct tsdb;
@@ -103,6 +104,9 @@ NODISCARD int query_select(struct query_work *w, struct querier *q,
 NODISCARD int query_select_all(struct query_work *w, struct querier *q,
 			       const struct matcher *v, size_t count,
 			       int64_t from, int64_t to, struct err *err);
+
+/* Whether a series has no heartbeats of the collector. */
+bool query_is_no_beat(const struct labels *ls);
 
 /*
  * Drop the heartbeats from a selection by these matchers, unless one of them is

@@ -213,6 +213,15 @@ Test(transcode, what_is_wrong_is_named)
 	}
 }
 
+/* Many small values need much more memory than one long text. */
+Test(transcode, the_memory_of_a_parsed_text_is_known_before)
+{
+	cr_expect(transcode_json_memory(
+			  bytes_of(str_of("{\"a\":\"bcdefghi\"}"))) < 1024);
+	cr_expect(transcode_json_memory(bytes_of(str_of("[0,0,0,0,0,0,0,0]"))) >
+		  2048);
+}
+
 Test(transcode, depth_is_limited)
 {
 	struct buf json = { 0 };
@@ -253,6 +262,10 @@ Test(transcode, malformed_wire_is_refused)
 		{ "\x52\x01\xff", 3 },     /* a packed number that is cut */
 		{ "\x4a\x02\x0a\x05", 4 }, /* within a message */
 		{ "\x29\x00", 2 },         /* a double that is cut */
+		{ "\x08\x05", 2 },         /* a number for a text */
+		{ "\x48\x05", 2 },         /* a number for a message */
+		{ "\x28\x05", 2 },         /* a number for a double */
+		{ "\x12\x01\x05", 3 },     /* packed numbers for one */
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -246,6 +246,16 @@ def profile(tag, value=1, size=0):
     return out
 
 
+def memory(value, at_ns):
+    """A profile of memory as godeltaprof makes it: increments, and no duration."""
+    out = field(1, b'\x08\x01\x10\x02') + field(1, b'\x08\x03\x10\x02')
+    out += field(2, field(1, varint(1)) + field(2, varint(value) + varint(7)))
+    out += field(4, b'\x08\x01' + field(4, b'\x08\x01')) + field(5, b'\x08\x01\x10\x04')
+    for s in (b'', b'alloc_space', b'bytes', b'inuse_space', b'main.allocate'):
+        out += field(6, s)
+    return out + b'\x48' + varint(at_ns)
+
+
 def packed(body):
     return gzip.compress(body, mtime=0)
 

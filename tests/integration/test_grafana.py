@@ -6,9 +6,10 @@ import gzip
 import http.client
 import json
 import math
+import os
 import struct
 
-from harness import Everprof, Suite, field, profile, run, varint
+from harness import Everprof, Suite, field, memory, profile, run, varint
 from query_data import TAR
 from report_data import STACKS, Profile, Sample, made_cpu
 from users import bearer
@@ -398,6 +399,7 @@ def samples_are_selected_by_frames_and_spans(d):
     assert int(flame(spanSelector=[ids['span_id']])['total']) == chosen
     assert int(flame(traceIdSelector=[ids['trace_id']])['total']) == chosen
     assert int(flame(spanSelector=['f' * 16]).get('total', 0)) == 0
+    assert int(flame(spanSelector=[f'{i:016x}' for i in range(1000)] + [ids['span_id'].upper()])['total']) == chosen
     span = of_range(CPU, selector, spanSelector=[ids['span_id']])
     assert int(ask(e, 'SelectMergeSpanProfile', **span)['flamegraph']['total']) == chosen
 
@@ -411,13 +413,22 @@ def samples_are_selected_by_frames_and_spans(d):
         ({'includeFunctionNameRegexes': ['^runtime']}, lambda n: any(x.startswith('runtime') for x in n)),
         ({'excludeFunctionNameRegexes': ['^web']}, lambda n: not any(x.startswith('web') for x in n)),
         ({'includeFunctionNames': ['db.que']}, lambda n: False),
+        # Not the file or the binary of a function, whose names are like those of functions.
+        ({'excludeFunctionNameRegexes': ['shop', 'serve.go']}, lambda n: True),
+        ({'includeFunctionNameRegexes': ['.'] * 60}, lambda n: True),
     ):
         got = flame(stackTraceSelector={'frameFilter': frames})
         assert int(got.get('total', 0)) == weight(keep), (frames, got.get('total'))
+    # Each side of a difference has its own.
+    sides = [of_range(CPU, selector, spanSelector=[ids['span_id']]), of_range(CPU, selector)]
+    for left, right in (sides, sides[::-1]):
+        diff = ask(e, 'Diff', left=left, right=right)['flamegraph']
+        sent = [chosen if side is sides[0] else total for side in (left, right)]
+        assert [int(diff['leftTicks']), int(diff['rightTicks'])] == sent, diff
     for bad, why in (
         ({'spanSelector': ['xyz']}, '16 hexadecimal digits'),
         ({'traceIdSelector': ['0' * 31]}, '32 hexadecimal digits'),
-        ({'stackTraceSelector': {'frameFilter': {'includeFunctionNameRegexes': ['(']}}}, 'focus'),
+        ({'stackTraceSelector': {'frameFilter': {'includeFunctionNameRegexes': ['(']}}}, 'expression of functions'),
         ({'maxNodes': -1}, 'max_nodes'),
         ({'maxNodes': 1 << 21}, 'max_nodes'),
     ):
@@ -539,10 +550,6 @@ def the_protocol_is_that_of_connect(d):
     bomb = gzip.compress(bytes(64 << 20))
     answer = call(e, 'ProfileTypes', bomb, {'Content-Encoding': 'gzip'})
     assert answer.status == 400 and '4 MiB' in answer.json()['message'], answer.body
-    answer = call(e, 'SelectMergeStacktraces', body, {'Connect-Timeout-Ms': '1'})
-    assert answer.status in (200, 504), answer.body
-    if answer.status == 504:
-        assert answer.json()['code'] == 'deadline_exceeded', answer.body
     many = {**of_range(CPU), 'step': 0.001}
     answer = call(e, 'SelectSeries', json.dumps(many).encode())
     assert answer.status == 400 and 'at least 1' in answer.json()['message'], answer.body
@@ -555,6 +562,64 @@ def the_protocol_is_that_of_connect(d):
     answer = call(e, 'SelectSeries', sent, kind='application/proto')
     assert answer.status == 200 and answer.body, answer.body
     assert e.get('/api/v1/profile_types').status == 200
+    e.finish()
+
+
+@suite.test
+def scraped_counters_and_pushed_increments_are_one_graph(d):
+    """A program that allocates 1 000 bytes in each of 20 intervals: pushed as increments, and scraped as a
+    count since its start; Grafana shows both as one profile type."""
+    begin = BEGIN // 1000
+    os.makedirs(f'{d}/in')
+    for i in range(20):
+        with open(f'{d}/in/{(begin + 15 * i) * 1000}.pb', 'wb') as f:
+            f.write(memory(1000 * (i + 1) + 10**9, (begin + 15 * i) * 10**9))
+    answer = run('tsdb', 'import', f'{d}/in', '--labels=heap{job="app",pod="a"}', f'--storage.tsdb.path={d}/data')
+    assert answer.returncode == 0, answer.stderr
+    e = Everprof(d, flags=['--storage.tsdb.retention.time=0', '--web.enable-push-receiver']).ready()
+    for i in range(20):
+        form = b'--b\r\nContent-Disposition: form-data; name=profile\r\n\r\n'
+        form += memory(1000, (begin + 15 * i) * 10**9) + b'\r\n--b--'
+        headers = {'Content-Type': 'multipart/form-data; boundary=b'}
+        answer = e.get('/ingest', data=form, method='POST', headers=headers, name='app{pod=b}')
+        assert answer.status == 200, answer.body
+    type_id = 'memory:alloc_space:bytes::'
+    assert type_id in ids_of(e)
+    begin_ms, end_ms = begin * 1000, (begin + 300) * 1000
+    span = {'profile_typeID': type_id, 'labelSelector': '{}', 'start': begin_ms + 150000, 'end': end_ms, 'step': 15}
+    [both] = ask(e, 'SelectSeries', **span)['series']
+    each = ask(e, 'SelectSeries', **span, groupBy=['pod'])['series']
+    assert {s['labels'][0]['value'] for s in each} == {'a', 'b'}
+    for line in each:
+        assert all(900 < p['value'] < 1100 for p in line['points'][:-2]), line
+    assert all(1800 < p['value'] < 2200 for p in both['points'][:-2]), both
+    e.finish()
+
+
+@suite.test
+def types_are_those_of_each_service(d):
+    """Python's profiles have no number of samples, and a colon in a name makes no id."""
+    e = Everprof(d, flags=['--storage.tsdb.retention.time=0', '--web.enable-push-receiver']).ready()
+    at = BEGIN // 1000
+    for name, body in (
+        ('go{}', made_cpu(1).encode()),
+        ('python{}', Profile([('cpu', 'nanoseconds')], [CPU_ONLY], 1).encode()),
+        ('odd{}', Profile([('a:b', 'c')], [CPU_ONLY], 1).encode()),
+    ):
+        answer = e.get('/ingest', data=body, method='POST', name=name, format='pprof', **{'from': at})
+        assert answer.status == 200, answer.body
+    samples = 'process_cpu:samples:count:cpu:nanoseconds'
+    rows = ask(e, 'Series', labelNames=['service_name', '__profile_type__'])['labelsSet']
+    pairs = {tuple(p['value'] for p in row['labels']) for row in rows}
+    assert pairs == {('go', CPU), ('go', samples), ('python', CPU)}, pairs
+    for service, want in (('go', [CPU, samples]), ('python', [CPU])):
+        got = ask(e, 'LabelValues', name='__profile_type__', matchers=[f'{{service_name="{service}"}}'])
+        assert got['names'] == want, got
+    got = ask(e, 'LabelValues', name='__unit__', matchers=['{service_name="go"}'])
+    assert got['names'] == ['count', 'nanoseconds'], got
+    assert ids_of(e) == [CPU, samples]
+    lines = ask(e, 'SelectSeries', **of_range(CPU, groupBy=['__type__', 'service_name'], step=1200))['series']
+    assert [[p['value'] for p in s['labels']] for s in lines] == [['cpu', 'go'], ['cpu', 'python']], lines
     e.finish()
 
 

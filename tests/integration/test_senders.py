@@ -12,7 +12,7 @@ import re
 import signal
 import time
 
-from harness import ROOT, Everprof, Suite, field, profile, varint, wait_until
+from harness import ROOT, Everprof, Suite, field, memory, profile, wait_until
 from remote_nodes import Agent
 from users import bearer
 from write_client import fields
@@ -279,16 +279,6 @@ def what_is_too_large_is_refused_and_memory_is_bounded(d):
     assert answer.status == 413, (answer.status, answer.body)
     assert e.memory() < before + 24, (before, e.memory())
     e.finish()
-
-
-def memory(value, at_ns):
-    """A profile of memory as godeltaprof makes it: increments, and no duration."""
-    out = field(1, b'\x08\x01\x10\x02') + field(1, b'\x08\x03\x10\x02')
-    out += field(2, field(1, varint(1)) + field(2, varint(value) + varint(7)))
-    out += field(4, b'\x08\x01' + field(4, b'\x08\x01')) + field(5, b'\x08\x01\x10\x04')
-    for s in (b'', b'alloc_space', b'bytes', b'inuse_space', b'main.allocate'):
-        out += field(6, s)
-    return out + b'\x48' + varint(at_ns)
 
 
 @suite.test

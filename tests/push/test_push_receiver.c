@@ -482,6 +482,11 @@ Test(push_receiver, senders_are_listed_with_the_last_reason)
 		"ingest shop sdk/1 1/0/1/1 unsupported format \"jfr\": send "
 		"profiles in the format pprof (parameter format=pprof, or a "
 		"form with a field \"profile\")\n");
+	d.in.format = str_of("pprof");
+	d.shelf.sync_code = ERR_IO;
+	cr_expect(desk_take(&d) == ERR_IO);
+	expect_senders(&d, "ingest shop sdk/1 1/0/1/2 no fsync\n");
+	d.shelf.sync_code = 0;
 	d.in.agent = str_of("stranger");
 	push_receiver_note_refused(d.r, &d.in, "no password");
 	d.in.agent = str_of("sdk/1");

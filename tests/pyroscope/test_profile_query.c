@@ -100,6 +100,9 @@ Test(profile_query, names_are_shown_or_stored_ones)
 	expect_selected("", "{__name__=\"process_cpu\"}", "abcef");
 	expect_selected("", "{__name__=\"profile\"}", "af");
 	expect_selected("", "{__name__=~\"mem.*\"}", "d");
+	expect_selected("", "{__name__!=\"memory\"}", "abcef");
+	expect_selected("", "{__name__!=\"heap\"}", "abcef");
+	expect_selected("", "{__name__!~\"process.*\"}", "d");
 	expect_selected(CPU, "{__name__=\"memory\"}", "");
 }
 
@@ -110,7 +113,14 @@ Test(profile_query, two_types_select_nothing)
 			"bytes\"}",
 			"");
 	expect_selected(CPU, "{__profile_type__=\"" CPU "\"}", "abcef");
-	expect_selected(CPU, "{__type__=\"cpu\",__unit__=\"x\"}", "abcef");
+}
+
+Test(profile_query, parts_of_the_type_must_be_those_of_it)
+{
+	expect_selected(CPU, "{__type__=\"cpu\",__unit__=~\"nano.*\"}",
+			"abcef");
+	expect_selected(CPU, "{__type__=\"cpu\",__unit__=\"x\"}", "");
+	expect_selected(CPU, "{__period_unit__!=\"nanoseconds\"}", "");
 }
 
 Test(profile_query, what_is_wrong_is_named)
@@ -126,6 +136,7 @@ Test(profile_query, what_is_wrong_is_named)
 		{ "", "{a=~\"(\"}", ERR_INVALID, "label selector" },
 		{ "", "{__profile_type__=~\"a.*\"}", ERR_UNSUPPORTED,
 		  "__profile_type__" },
+		{ "", "{__unit__=\"x\"}", ERR_UNSUPPORTED, "__unit__" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

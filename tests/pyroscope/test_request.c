@@ -73,7 +73,6 @@ Test(request, others_have_theirs)
 
 	cr_expect(r.group_by.count == 2 && r.step == 0.5);
 	cr_expect(r.aggregation == AGGREGATION_AVERAGE && r.limit == 7);
-	cr_expect(r.exemplars == 2);
 	request_fini(&r);
 	buf_reset(&wire);
 	r = read_json(&message_label_values_request, &request_label_values,

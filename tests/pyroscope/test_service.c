@@ -32,6 +32,8 @@ static const struct {
 	{ "job=ebpf exe=x container=y systemd_unit=z.service", "y" },
 	{ "job=ebpf exe=x systemd_unit=z.service", "z" },
 	{ "job=ebpf exe=x systemd_unit=z.scope", "z.scope" },
+	{ "job=ebpf exe=x.service", "x.service" },
+	{ "job=ebpf container=y.service", "y.service" },
 	{ "job=ebpf exe=x", "x" },
 	{ "job=ebpf exe=x service_name=shop", "shop" },
 	{ "job=ebpf node=n", "ebpf" },

@@ -131,15 +131,53 @@ Test(querier, a_series_of_several_lists_is_selected_once)
 
 Test(querier, a_few_series_of_each_part_are_enough_for_some)
 {
-	struct fixture *f = three_places();
 	const struct matcher_list all = { NULL, 0 };
+	struct fixture *f = three_places();
 	struct querier *q;
+	char got[16];
 
 	querier_open(f->db, NULL, &q);
 	cr_assert(
 		!querier_select_any(q, &all, 1, 2, INT64_MIN, INT64_MAX, NULL));
-	cr_expect(querier_count(q) >= 2 && querier_count(q) < 5, "%zu",
-		  querier_count(q));
+	/* The first one and one from the middle of each of the three parts. */
+	tell_pods(q, got);
+	cr_expect(!strcmp(got, "021"), "%s", got);
+	querier_close(q);
+	teardown(f);
+}
+
+/* Append the digit of the pod of a series; the fourth one ends the walk. */
+static int note_pod(void *ctx, const struct labels *ls, struct err *err)
+{
+	struct buf *out = ctx;
+
+	buf_byte(out, (uint8_t)labels_get(ls, str_of("pod")).ptr[4]);
+	return out->len == 4 ? err_set(err, ERR_LIMIT, "enough") : 0;
+}
+
+Test(querier, a_walk_passes_series_of_each_part_and_list)
+{
+	static const struct matcher pod = { .op = MATCH_EQ,
+					    .name = { "pod", 3 },
+					    .value = { "pod-4", 5 } };
+	const struct matcher_list any[] = { { &pod, 1 }, { &pod, 1 } };
+	const struct matcher_list all = { NULL, 0 };
+	struct fixture *f = three_places();
+	struct buf got = { 0 };
+	struct err err = { .msg = "" };
+	struct querier *q;
+
+	querier_open(f->db, NULL, &q);
+	cr_expect(!querier_walk(q, any, 2, INT64_MIN, INT64_MAX, note_pod, &got,
+				NULL));
+	cr_expect(check_str(str_from(buf_bytes(&got)), "44"));
+	cr_expect(!querier_count(q), "nothing is selected");
+	buf_reset(&got);
+	cr_expect(querier_walk(q, &all, 1, INT64_MIN, INT64_MAX, note_pod, &got,
+			       &err) == ERR_LIMIT);
+	cr_expect(!strcmp(err.msg, "enough"), "%s", err.msg);
+	cr_expect(got.len == 4, "an error ends the walk");
+	buf_fini(&got);
 	querier_close(q);
 	teardown(f);
 }

@@ -187,56 +187,75 @@ static int querier_by_labels(const void *a, const void *b)
 /* Work of reading the labels of a series, in units of limits_meter(). */
 #define LABELS_WORK 16
 
-/* Which series of each part are selected. */
+/* Which series of each part are selected, and what is done with them. */
 struct querier_choice {
 	const struct matcher_list *any;
 	size_t count;
-	size_t max; /* of each part; 0: all */
+	size_t max; /* of each part and list; 0: all */
 	int64_t from;
 	int64_t to;
+	querier_walk_fn fn; /* NULL: they are added to the hits */
+	void *ctx;
+	struct table index; /* of the hits */
 };
 
-/*
- * Find the series of one part that a list of matchers matches, and add them to
- * the hits (the selected series).
- */
-static int select_list(struct querier *q, uint32_t part, struct table *index,
-		       const struct selection *s, size_t max, struct err *err)
+/* Take a series, whose labels the caller gives away. */
+static int querier_take(struct querier *q, struct querier_choice *c,
+			struct labels *ls, struct place at, struct err *err)
 {
+	int rc = 0;
+
+	if (!c->fn) {
+		querier_add_place(q, &c->index, ls, at.part, at.series);
+		return 0;
+	}
+	rc = c->fn(c->ctx, ls, err);
+	labels_unref(ls);
+	return rc;
+}
+
+/* Find the series of one part that a list of matchers matches, and take them. */
+static int select_list(struct querier *q, uint32_t part,
+		       struct querier_choice *c,
+		       const struct matcher_list *list, struct err *err)
+{
+	const struct selection s = { .matchers = list->v,
+				     .count = list->count,
+				     .from = c->from,
+				     .to = c->to,
+				     .limits = q->limits };
 	struct part p = q->parts[part];
 	struct postings found = { 0 };
 	struct growth_meter meter = { 0 };
-	int rc = part_select(p, s, &found, err);
-	size_t count = max && max < found.count ? max : found.count;
+	int rc = part_select(p, &s, &found, err);
+	size_t count = c->max && c->max < found.count ? c->max : found.count;
 
 	for (size_t i = 0; i < count && !rc; i++) {
+		uint32_t series = found.v[i * found.count / count];
 		struct labels *ls = NULL;
 
-		rc = part_labels(p, found.v[i], &ls, err);
-		if (rc)
-			break;
-		querier_add_place(q, index, ls, part, found.v[i]);
-		rc = limits_meter(&s->limits, &meter, LABELS_WORK, 0, err);
+		rc = part_labels(p, series, &ls, err);
+		if (!rc)
+			rc = querier_take(q, c, ls,
+					  (struct place){ .part = part,
+							  .series = series },
+					  err);
+		if (!rc)
+			rc = limits_meter(&q->limits, &meter, LABELS_WORK, 0,
+					  err);
 	}
 	postings_fini(&found);
 	return rc;
 }
 
 /* The same for all lists. */
-static int select_part(struct querier *q, uint32_t part, struct table *index,
-		       const struct querier_choice *c, struct err *err)
+static int select_part(struct querier *q, uint32_t part,
+		       struct querier_choice *c, struct err *err)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < c->count && !rc; i++) {
-		const struct selection s = { .matchers = c->any[i].v,
-					     .count = c->any[i].count,
-					     .from = c->from,
-					     .to = c->to,
-					     .limits = q->limits };
-
-		rc = select_list(q, part, index, &s, c->max, err);
-	}
+	for (size_t i = 0; i < c->count && !rc; i++)
+		rc = select_list(q, part, c, &c->any[i], err);
 	return rc;
 }
 
@@ -255,31 +274,21 @@ static int querier_skip_unreadable(struct querier *q, int rc,
 	return 0;
 }
 
-/*
- * Collect matching series part by part, merge series with equal labels, and
- * sorts the result.
- */
-static int querier_choose(struct querier *q, const struct querier_choice *c,
+/* Take the matching series part by part. */
+static int querier_choose(struct querier *q, struct querier_choice *c,
 			  struct err *err)
 {
-	struct table index = { 0 };
 	int rc = 0;
 
-	forget_hits(q);
 	for (uint32_t i = 0; i < q->part_count && !rc; i++) {
 		struct err why;
 
 		if (part_min(q->parts[i]) > c->to ||
 		    part_max(q->parts[i]) < c->from)
 			continue;
-		rc = select_part(q, i, &index, c, &why);
+		rc = select_part(q, i, c, &why);
 		rc = querier_skip_unreadable(q, rc, &why, err);
 	}
-	table_fini(&index);
-	if (rc)
-		forget_hits(q);
-	else if (q->count)
-		qsort(q->hits, q->count, sizeof(*q->hits), querier_by_labels);
 	return rc;
 }
 
@@ -291,12 +300,40 @@ int querier_select(struct querier *q, const struct matcher *v, size_t count,
 	return querier_select_any(q, &all, 1, 0, from, to, err);
 }
 
+/*
+ * Series with equal labels of several parts become one, and the result is sorted.
+ */
 /* NOLINTNEXTLINE(readability-function-size): what, how many, and when */
 int querier_select_any(struct querier *q, const struct matcher_list *any,
 		       size_t count, size_t max, int64_t from, int64_t to,
 		       struct err *err)
 {
-	const struct querier_choice c = { any, count, max, from, to };
+	struct querier_choice c = {
+		.any = any, .count = count, .max = max, .from = from, .to = to
+	};
+	int rc;
+
+	forget_hits(q);
+	rc = querier_choose(q, &c, err);
+	table_fini(&c.index);
+	if (rc)
+		forget_hits(q);
+	else if (q->count)
+		qsort(q->hits, q->count, sizeof(*q->hits), querier_by_labels);
+	return rc;
+}
+
+/* NOLINTNEXTLINE(readability-function-size): what, when, and a callback */
+int querier_walk(struct querier *q, const struct matcher_list *any,
+		 size_t count, int64_t from, int64_t to, querier_walk_fn fn,
+		 void *ctx, struct err *err)
+{
+	struct querier_choice c = { .any = any,
+				    .count = count,
+				    .from = from,
+				    .to = to,
+				    .fn = fn,
+				    .ctx = ctx };
 
 	return querier_choose(q, &c, err);
 }

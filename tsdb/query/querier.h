@@ -54,12 +54,27 @@ NODISCARD int querier_select(struct querier *q, const struct matcher *v,
 
 /*
  * The same for the series that all matchers of any of the lists match; of each
- * part of the database, at most `max` series (0: all).
+ * part of the database and each list at most `max` series from everywhere in it
+ * (0: all).
  */
 NODISCARD int querier_select_any(struct querier *q,
 				 const struct matcher_list *any, size_t count,
 				 size_t max, int64_t from, int64_t to,
 				 struct err *err);
+
+/* Called with the labels of a series; an error ends the walk. */
+typedef int (*querier_walk_fn)(void *ctx, const struct labels *ls,
+			       struct err *err);
+
+/*
+ * Call fn() for each series that all matchers of any of the lists match, in no
+ * order; a series of several parts or lists is passed several times. This takes
+ * less time and memory than a selection, which does not change. Errors as for
+ * querier_select(), and those of fn().
+ */
+NODISCARD int querier_walk(struct querier *q, const struct matcher_list *any,
+			   size_t count, int64_t from, int64_t to,
+			   querier_walk_fn fn, void *ctx, struct err *err);
 
 /*
  * Remove from the selection the series for whose label sets keep() is false.

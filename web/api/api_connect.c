@@ -62,7 +62,6 @@ static int api_connect_method(struct connecting *c, struct err *err)
 static int api_connect_inflate(struct connecting *c, struct err *err)
 {
 	const char *encoding = c->r->content_encoding;
-	struct gzip *gzip;
 	int rc;
 
 	c->body = c->r->body;
@@ -77,9 +76,7 @@ static int api_connect_inflate(struct connecting *c, struct err *err)
 	if (rc)
 		return rc;
 	c->inflated = buf_init(MESSAGE_MAX);
-	gzip = gzip_new();
-	rc = gzip_decompress(gzip, c->body, &c->inflated, err);
-	gzip_free(gzip);
+	rc = gzip_decompress_once(c->body, &c->inflated, err);
 	c->body = buf_bytes(&c->inflated);
 	if (rc == ERR_TOOBIG)
 		return err_set(err, rc,
@@ -163,6 +160,9 @@ static int api_connect_answer(struct connecting *c, struct err *err)
 		return rc;
 	api_connect_hurry(c);
 	if (c->is_json)
+		rc = query_take(&c->a->work,
+				(int64_t)transcode_json_memory(c->body), err);
+	if (!rc && c->is_json)
 		rc = transcode_from_json(c->method->request, c->body, &request,
 					 err);
 	if (!rc)

@@ -338,7 +338,7 @@ void access_refuse_framing(struct exchange *x)
 {
 	exchange_refuse(
 		x, ERR_INVALID,
-		"the request is malformed or ambiguous: it needs one Host header, and a body needs one Content-Length; only the paths to which profiles are sent accept chunked encoding instead");
+		"the request is malformed or ambiguous: it needs one Host header, and a body needs one Content-Length; only paths whose bodies are no forms accept chunked encoding instead");
 	x->closes = true;
 }
 
