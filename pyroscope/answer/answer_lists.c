@@ -72,20 +72,24 @@ static int answer_lists_each(struct pyroscope_call *c, querier_walk_fn fn,
 			     void *ctx, struct err *err)
 {
 	const struct request_texts *m = &c->request.matchers;
+	struct querier *q = NULL;
 	int64_t from;
 	int64_t to;
 	int rc = 0;
 
 	call_range(c, &from, &to);
+	query_open(c->work, c->db, &q);
 	for (size_t i = 0; (i < m->count || !i) && !rc; i++) {
 		struct str text = m->count ? m->v[i] : str_of("");
 		struct profile_query query;
 
 		rc = profile_query_parse(&query, str_of(""), text, err);
 		if (!rc)
-			rc = call_walk(c, &query, from, to, fn, ctx, err);
+			rc = call_walk(q, &query, from, to, fn, ctx, err);
 		profile_query_fini(&query);
 	}
+	call_note_lost(c, q);
+	querier_close(q);
 	return rc;
 }
 
@@ -191,74 +195,148 @@ static int answer_lists_add_value(void *ctx, const struct labels *ls,
 	return value.len ? collection_add(l, value, err) : 0;
 }
 
-/* What is collected of the ids of the profiles of series. */
+/* So many series that are alike tell the profile types of all of them. */
+#define SERIES_ALIKE 3
+
+/* Series of which the profile types are asked. */
 struct typed {
 	struct collection *to;
+	struct string_set seen; /* what tells series apart, of those known */
 	struct type_list types;
-	struct string_set seen; /* services and names whose ids are known */
+	/*
+	 * Append what tells series apart beside their services and names; NULL:
+	 * nothing.
+	 */
+	void (*key)(const struct typed *t, const struct labels *ls,
+		    struct buf *out);
+	/* Collect an id of a series. */
+	int (*take)(struct typed *t, const struct labels *ls,
+		    const struct profile_id *id, struct err *err);
 };
 
-/* Collect the values that a label of profile types has for the ids of a name. */
-static int answer_lists_add_parts(struct typed *t, struct str stored,
-				  struct str service, struct err *err)
-{
-	const struct named_types *n;
-	struct buf text = { 0 };
-	int rc = type_list_find(&t->types, stored, service, &n, err);
-
-	for (size_t i = 0; !rc && i < n->ids.count; i++) {
-		buf_reset(&text);
-		profile_id_part(&n->ids.v[i], t->to->name, &text);
-		if (text.len)
-			rc = collection_add(t->to, str_from(buf_bytes(&text)),
-					    err);
-	}
-	buf_fini(&text);
-	return rc;
-}
-
-/* Callback for each stored name. */
-static int answer_lists_add_name(void *ctx, struct str stored, struct err *err)
-{
-	return answer_lists_add_parts(ctx, stored, str_of(""), err);
-}
-
-/* Callback for each series. */
-static int answer_lists_add_series(void *ctx, const struct labels *ls,
-				   struct err *err)
+/* Callback for each series: select a few of those that are alike. */
+static int answer_lists_pick(void *ctx, const struct labels *ls,
+			     struct err *err)
 {
 	struct typed *t = ctx;
 	struct str stored = labels_get(ls, str_of(LABEL_NAME));
 	struct str service = service_of(ls);
 	struct buf key = { 0 };
-	bool is_new;
+	bool is_new = false;
+	int rc;
 
-	buf_printf(&key, "%zu ", stored.len);
 	buf_add(&key, stored.ptr, stored.len);
+	buf_byte(&key, 0);
 	buf_add(&key, service.ptr, service.len);
-	is_new = string_set_add(&t->seen, str_from(buf_bytes(&key)));
+	buf_byte(&key, 0);
+	if (t->key)
+		t->key(t, ls, &key);
+	for (int i = 0; i < SERIES_ALIKE && !is_new; i++) {
+		is_new = string_set_add(&t->seen, str_from(buf_bytes(&key)));
+		buf_byte(&key, 0);
+	}
 	buf_fini(&key);
-	return is_new ? answer_lists_add_parts(t, stored, service, err) :
-			collection_meter(t->to, 1, err);
+	rc = collection_meter(t->to, 1 + t->to->call->request.label_names.count,
+			      err);
+	return rc ? rc : is_new;
+}
+
+/* Collect the ids of the series that were selected. */
+static int answer_lists_take_ids(struct typed *t, struct querier *q,
+				 struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < querier_count(q) && !rc; i++) {
+		type_list_reset(&t->types);
+		type_list_add(&t->types, q, i);
+		rc = query_check_deadline(t->to->call->work, err);
+		for (size_t k = 0; k < t->types.ids.count && !rc; k++)
+			rc = t->take(t, querier_labels(q, i),
+				     &t->types.ids.v[k], err);
+	}
+	return rc;
+}
+
+/* Collect ids of the series that a matcher of the request selects. */
+static int answer_lists_type_series(struct typed *t, struct str matcher,
+				    struct err *err)
+{
+	struct pyroscope_call *c = t->to->call;
+	struct profile_query query;
+	struct querier *q = NULL;
+	int64_t from;
+	int64_t to;
+	int rc = profile_query_parse(&query, str_of(""), matcher, err);
+
+	call_range(c, &from, &to);
+	query_open(c->work, c->db, &q);
+	if (!rc)
+		rc = call_walk(q, &query, from, to, answer_lists_pick, t, err);
+	if (!rc)
+		rc = answer_lists_take_ids(t, q, err);
+	call_note_lost(c, q);
+	querier_close(q);
+	profile_query_fini(&query);
+	return rc;
+}
+
+/* The same for all matchers of the request, or for all series. */
+static int answer_lists_typed(struct typed *t, struct err *err)
+{
+	const struct request_texts *m = &t->to->call->request.matchers;
+	int rc = 0;
+
+	t->to->others = &t->seen;
+	type_list_init(&t->types, t->to->call);
+	for (size_t i = 0; (i < m->count || !i) && !rc; i++)
+		rc = answer_lists_type_series(
+			t, m->count ? m->v[i] : str_of(""), err);
+	type_list_fini(&t->types);
+	t->to->others = NULL;
+	string_set_fini(&t->seen);
+	return rc;
+}
+
+/* Collect the value that a label of profile types has for an id. */
+static int answer_lists_add_part(struct collection *l,
+				 const struct profile_id *id, struct err *err)
+{
+	struct buf text = { 0 };
+	int rc = 0;
+
+	profile_id_part(id, l->name, &text);
+	if (text.len)
+		rc = collection_add(l, str_from(buf_bytes(&text)), err);
+	buf_fini(&text);
+	return rc;
+}
+
+/* Implement typed.take for the values of a label. */
+static int answer_lists_take_part(struct typed *t,
+				  const struct labels *ls UNUSED,
+				  const struct profile_id *id, struct err *err)
+{
+	return answer_lists_add_part(t->to, id, err);
 }
 
 /* Collect the values of a label that profile types decide. */
 static int answer_lists_type_values(struct collection *l, struct err *err)
 {
-	struct typed t = { .to = l };
+	struct typed t = { .to = l, .take = answer_lists_take_part };
+	struct type_list all;
 	int64_t from;
 	int64_t to;
 	int rc;
 
+	if (!answer_lists_all(l->call))
+		return answer_lists_typed(&t, err);
 	call_range(l->call, &from, &to);
-	type_list_init(&t.types, l->call, from, to);
-	rc = answer_lists_all(l->call) ?
-		     type_list_each_name(&t.types, answer_lists_add_name, &t,
-					 err) :
-		     answer_lists_each(l->call, answer_lists_add_series, &t,
-				       err);
-	type_list_fini(&t.types);
-	string_set_fini(&t.seen);
+	type_list_init(&all, l->call);
+	rc = type_list_add_all(&all, from, to, err);
+	for (size_t i = 0; i < all.ids.count && !rc; i++)
+		rc = answer_lists_add_part(l, &all.ids.v[i], err);
+	type_list_fini(&all);
 	return rc;
 }
 
@@ -315,14 +393,6 @@ int answer_label_values(struct pyroscope_call *c, struct err *err)
 	return rc;
 }
 
-/* The rows of the answer to Series. */
-struct series_rows {
-	struct collection rows;
-	struct string_set seen; /* what profile types do not decide of rows */
-	struct type_list types;
-	bool has_types; /* whether a profile type decides one of the labels */
-};
-
 /* Append a pair of name and value to the message Labels. */
 static void answer_lists_pair(struct buf *row, struct str name,
 			      struct str value)
@@ -339,11 +409,11 @@ static void answer_lists_pair(struct buf *row, struct str name,
  * Append the labels of a row in the order of the request: those of the series,
  * and those of the id, unless it is NULL.
  */
-static void answer_lists_row(const struct series_rows *s,
+static void answer_lists_row(const struct collection *l,
 			     const struct labels *ls,
 			     const struct profile_id *id, struct buf *row)
 {
-	const struct request_texts *names = &s->rows.call->request.label_names;
+	const struct request_texts *names = &l->call->request.label_names;
 	struct buf value = { 0 };
 
 	for (size_t i = 0; i < names->count; i++) {
@@ -377,50 +447,41 @@ static void answer_lists_whole_row(const struct labels *ls, struct buf *row)
 		answer_lists_pair(row, str_of(SERVICE_NAME), service_of(ls));
 }
 
-/* Add the rows of a series, one for each id of its profiles. */
-static int answer_lists_add_typed(struct series_rows *s,
-				  const struct labels *ls, struct err *err)
+/* Implement typed.key: a row without what profile types decide. */
+static void answer_lists_row_key(const struct typed *t, const struct labels *ls,
+				 struct buf *out)
 {
-	struct str stored = labels_get(ls, str_of(LABEL_NAME));
-	struct str service = service_of(ls);
-	const struct named_types *n;
+	answer_lists_row(t->to, ls, NULL, out);
+}
+
+/* Implement typed.take for rows. */
+static int answer_lists_take_row(struct typed *t, const struct labels *ls,
+				 const struct profile_id *id, struct err *err)
+{
 	struct buf row = { 0 };
-	bool is_new;
 	int rc;
 
-	/* Most series differ from others in nothing that was asked for. */
-	answer_lists_row(s, ls, NULL, &row);
-	buf_printf(&row, "%zu ", stored.len);
-	buf_add(&row, stored.ptr, stored.len);
-	buf_add(&row, service.ptr, service.len);
-	is_new = string_set_add(&s->seen, str_from(buf_bytes(&row)));
-	rc = is_new ? type_list_find(&s->types, stored, service, &n, err) : 0;
-	for (size_t i = 0; is_new && !rc && i < n->ids.count; i++) {
-		buf_reset(&row);
-		answer_lists_row(s, ls, &n->ids.v[i], &row);
-		rc = collection_add(&s->rows, str_from(buf_bytes(&row)), err);
-	}
+	answer_lists_row(t->to, ls, id, &row);
+	rc = collection_add(t->to, str_from(buf_bytes(&row)), err);
 	buf_fini(&row);
 	return rc;
 }
 
-/* Callback for each series: add its rows. */
+/* Callback for each series: add its row. */
 static int answer_lists_add_row(void *ctx, const struct labels *ls,
 				struct err *err)
 {
-	struct series_rows *s = ctx;
+	struct collection *l = ctx;
+	size_t names = l->call->request.label_names.count;
 	struct buf row = { 0 };
-	int rc = collection_meter(
-		&s->rows, 1 + s->rows.call->request.label_names.count, err);
+	int rc = collection_meter(l, 1 + names, err);
 
-	if (rc || s->has_types)
-		return rc ? rc : answer_lists_add_typed(s, ls, err);
-	if (s->rows.call->request.label_names.count)
-		answer_lists_row(s, ls, NULL, &row);
+	if (names)
+		answer_lists_row(l, ls, NULL, &row);
 	else
 		answer_lists_whole_row(ls, &row);
-	if (row.len)
-		rc = collection_add(&s->rows, str_from(buf_bytes(&row)), err);
+	if (!rc && row.len)
+		rc = collection_add(l, str_from(buf_bytes(&row)), err);
 	buf_fini(&row);
 	return rc;
 }
@@ -428,22 +489,20 @@ static int answer_lists_add_row(void *ctx, const struct labels *ls,
 int answer_series_list(struct pyroscope_call *c, struct err *err)
 {
 	const struct request_texts *names = &c->request.label_names;
-	struct series_rows s = { .rows = { .call = c } };
-	int64_t from;
-	int64_t to;
+	struct collection l = { .call = c };
+	struct typed t = { .to = &l,
+			   .key = answer_lists_row_key,
+			   .take = answer_lists_take_row };
+	bool has_types = false;
 	int rc;
 
 	for (size_t i = 0; i < names->count; i++)
-		s.has_types |= profile_id_is_label(names->v[i]);
-	s.rows.others = &s.seen;
-	call_range(c, &from, &to);
-	type_list_init(&s.types, c, from, to);
-	rc = answer_lists_each(c, answer_lists_add_row, &s, err);
+		has_types |= profile_id_is_label(names->v[i]);
+	rc = has_types ? answer_lists_typed(&t, err) :
+			 answer_lists_each(c, answer_lists_add_row, &l, err);
 	if (!rc)
-		collection_write(&s.rows, 2);
-	type_list_fini(&s.types);
-	string_set_fini(&s.rows.texts);
-	string_set_fini(&s.seen);
+		collection_write(&l, 2);
+	string_set_fini(&l.texts);
 	return rc;
 }
 

@@ -47,22 +47,14 @@ static int call_walk_one(void *ctx, const struct labels *ls, struct err *err)
 }
 
 /* NOLINTNEXTLINE(readability-function-size): what, when, and a callback */
-int call_walk(struct pyroscope_call *c, struct profile_query *query,
-	      int64_t from, int64_t to, querier_walk_fn fn, void *ctx,
-	      struct err *err)
+int call_walk(struct querier *q, struct profile_query *query, int64_t from,
+	      int64_t to, querier_walk_fn fn, void *ctx, struct err *err)
 {
 	struct call_walking w = { query, fn, ctx };
-	struct querier *q = NULL;
-	int rc;
 
-	if (query->is_empty)
-		return 0;
-	query_open(c->work, c->db, &q);
-	rc = querier_walk(q, query->any, query->any_count, from, to,
-			  call_walk_one, &w, err);
-	call_note_lost(c, q);
-	querier_close(q);
-	return rc;
+	return querier_walk(q, query->any,
+			    query->is_empty ? 0 : query->any_count, from, to,
+			    call_walk_one, &w, err);
 }
 
 void call_note_lost(struct pyroscope_call *c, const struct querier *q)

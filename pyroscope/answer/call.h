@@ -42,10 +42,10 @@ NODISCARD int call_select(struct pyroscope_call *c, struct profile_query *query,
 			  struct err *err);
 
 /*
- * Call fn() for each series of a query in a range, but heartbeats, in no order;
- * some are passed several times. Errors as for querier_walk().
+ * Call fn() for each series of a query in a range, but heartbeats, as
+ * querier_walk() does, which also says what is selected, and the errors.
  */
-NODISCARD int call_walk(struct pyroscope_call *c, struct profile_query *query,
+NODISCARD int call_walk(struct querier *q, struct profile_query *query,
 			int64_t from, int64_t to, querier_walk_fn fn, void *ctx,
 			struct err *err);
 

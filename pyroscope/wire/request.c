@@ -100,12 +100,17 @@ static const struct request_field select_series_fields[] = {
 };
 
 static const struct request_field stacktraces_fields[] = {
-	FIELD(1, TEXT, type_id),     FIELD(2, TEXT, selector),
-	FIELD(3, NUMBER, start),     FIELD(4, NUMBER, end),
-	FIELD(5, GIVEN, max_nodes),  FIELD(6, NUMBER, format),
-	INNER(7, stack_fields),      FIELD(8, TEXTS, profile_ids),
+	FIELD(1, TEXT, type_id),
+	FIELD(2, TEXT, selector),
+	FIELD(3, NUMBER, start),
+	FIELD(4, NUMBER, end),
+	FIELD(5, GIVEN, max_nodes),
+	FIELD(6, NUMBER, format),
+	INNER(7, stack_fields),
+	FIELD(8, TEXTS, profile_ids),
 	FIELD(10, TEXTS, trace_ids),
-	FIELD(11, TEXTS, span_ids),  END,
+	FIELD(11, TEXTS, span_ids),
+	END,
 };
 
 static const struct request_field span_profile_fields[] = {

@@ -146,13 +146,18 @@ Test(querier, a_few_series_of_each_part_are_enough_for_some)
 	teardown(f);
 }
 
-/* Append the digit of the pod of a series; the fourth one ends the walk. */
+/*
+ * Append the digit of the pod of a series; select heap, and end the walk at the
+ * fifteenth one.
+ */
 static int note_pod(void *ctx, const struct labels *ls, struct err *err)
 {
 	struct buf *out = ctx;
 
 	buf_byte(out, (uint8_t)labels_get(ls, str_of("pod")).ptr[4]);
-	return out->len == 4 ? err_set(err, ERR_LIMIT, "enough") : 0;
+	if (out->len == 15)
+		return err_set(err, ERR_LIMIT, "enough");
+	return str_is(labels_get(ls, str_of("__name__")), "heap");
 }
 
 Test(querier, a_walk_passes_series_of_each_part_and_list)
@@ -163,6 +168,7 @@ Test(querier, a_walk_passes_series_of_each_part_and_list)
 	const struct matcher_list any[] = { { &pod, 1 }, { &pod, 1 } };
 	const struct matcher_list all = { NULL, 0 };
 	struct fixture *f = three_places();
+	struct times_view times;
 	struct buf got = { 0 };
 	struct err err = { .msg = "" };
 	struct querier *q;
@@ -171,12 +177,18 @@ Test(querier, a_walk_passes_series_of_each_part_and_list)
 	cr_expect(!querier_walk(q, any, 2, INT64_MIN, INT64_MAX, note_pod, &got,
 				NULL));
 	cr_expect(check_str(str_from(buf_bytes(&got)), "44"));
-	cr_expect(!querier_count(q), "nothing is selected");
+	cr_expect(!querier_count(q), "it is no heap");
 	buf_reset(&got);
+	cr_expect(!querier_walk(q, &all, 1, INT64_MIN, INT64_MAX, note_pod,
+				&got, NULL));
+	cr_expect(got.len == 13, "four series of three parts, one of one");
+	cr_assert(querier_count(q) == 2);
+	cr_assert(!querier_times(q, 0, INT64_MIN, INT64_MAX, &times, NULL));
+	cr_expect(times.count == 15, "of all parts");
 	cr_expect(querier_walk(q, &all, 1, INT64_MIN, INT64_MAX, note_pod, &got,
 			       &err) == ERR_LIMIT);
 	cr_expect(!strcmp(err.msg, "enough"), "%s", err.msg);
-	cr_expect(got.len == 4, "an error ends the walk");
+	cr_expect(got.len == 15 && !querier_count(q), "an error ends the walk");
 	buf_fini(&got);
 	querier_close(q);
 	teardown(f);

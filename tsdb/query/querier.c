@@ -194,7 +194,7 @@ struct querier_choice {
 	size_t max; /* of each part and list; 0: all */
 	int64_t from;
 	int64_t to;
-	querier_walk_fn fn; /* NULL: they are added to the hits */
+	querier_walk_fn fn; /* NULL: all are added to the hits */
 	void *ctx;
 	struct table index; /* of the hits */
 };
@@ -203,13 +203,12 @@ struct querier_choice {
 static int querier_take(struct querier *q, struct querier_choice *c,
 			struct labels *ls, struct place at, struct err *err)
 {
-	int rc = 0;
+	int rc = c->fn ? c->fn(c->ctx, ls, err) : 1;
 
-	if (!c->fn) {
+	if (rc == 1) {
 		querier_add_place(q, &c->index, ls, at.part, at.series);
 		return 0;
 	}
-	rc = c->fn(c->ctx, ls, err);
 	labels_unref(ls);
 	return rc;
 }
@@ -274,12 +273,16 @@ static int querier_skip_unreadable(struct querier *q, int rc,
 	return 0;
 }
 
-/* Take the matching series part by part. */
+/*
+ * Take the matching series part by part. Series with equal labels of several parts
+ * become one hit, and the hits are sorted.
+ */
 static int querier_choose(struct querier *q, struct querier_choice *c,
 			  struct err *err)
 {
 	int rc = 0;
 
+	forget_hits(q);
 	for (uint32_t i = 0; i < q->part_count && !rc; i++) {
 		struct err why;
 
@@ -289,6 +292,11 @@ static int querier_choose(struct querier *q, struct querier_choice *c,
 		rc = select_part(q, i, c, &why);
 		rc = querier_skip_unreadable(q, rc, &why, err);
 	}
+	table_fini(&c->index);
+	if (rc)
+		forget_hits(q);
+	else if (q->count)
+		qsort(q->hits, q->count, sizeof(*q->hits), querier_by_labels);
 	return rc;
 }
 
@@ -300,9 +308,6 @@ int querier_select(struct querier *q, const struct matcher *v, size_t count,
 	return querier_select_any(q, &all, 1, 0, from, to, err);
 }
 
-/*
- * Series with equal labels of several parts become one, and the result is sorted.
- */
 /* NOLINTNEXTLINE(readability-function-size): what, how many, and when */
 int querier_select_any(struct querier *q, const struct matcher_list *any,
 		       size_t count, size_t max, int64_t from, int64_t to,
@@ -311,16 +316,8 @@ int querier_select_any(struct querier *q, const struct matcher_list *any,
 	struct querier_choice c = {
 		.any = any, .count = count, .max = max, .from = from, .to = to
 	};
-	int rc;
 
-	forget_hits(q);
-	rc = querier_choose(q, &c, err);
-	table_fini(&c.index);
-	if (rc)
-		forget_hits(q);
-	else if (q->count)
-		qsort(q->hits, q->count, sizeof(*q->hits), querier_by_labels);
-	return rc;
+	return querier_choose(q, &c, err);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): what, when, and a callback */

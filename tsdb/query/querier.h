@@ -62,15 +62,19 @@ NODISCARD int querier_select_any(struct querier *q,
 				 size_t max, int64_t from, int64_t to,
 				 struct err *err);
 
-/* Called with the labels of a series; an error ends the walk. */
+/*
+ * Called with the labels of a series. Returns 1 to select it, 0 not to, or an error,
+ * which ends the walk.
+ */
 typedef int (*querier_walk_fn)(void *ctx, const struct labels *ls,
 			       struct err *err);
 
 /*
  * Call fn() for each series that all matchers of any of the lists match, in no
- * order; a series of several parts or lists is passed several times. This takes
- * less time and memory than a selection, which does not change. Errors as for
- * querier_select(), and those of fn().
+ * order; a series of several parts or lists is passed several times. Replaces the
+ * previous selection by those for which fn() returns 1. This takes less time and
+ * memory than to select all of them. Errors as for querier_select(), and those of
+ * fn().
  */
 NODISCARD int querier_walk(struct querier *q, const struct matcher_list *any,
 			   size_t count, int64_t from, int64_t to,
