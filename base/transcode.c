@@ -385,7 +385,13 @@ static int transcode_field(struct transcoding *t, const struct message_field *f,
 	int rc = 0;
 
 	while (!rc && wire_next(&w, &one)) {
-		rc = limits_meter(t->limits, &t->meter, 1, 0, err);
+		/* Long texts are work, too, and memory of the answer. */
+		rc = limits_meter(
+			t->limits, &t->meter,
+			1 + (one.type == WIRE_BYTES && one.number == f->number ?
+				     one.bytes.len / 64 :
+				     0),
+			0, err);
 		if (rc || one.number != f->number ||
 		    transcode_is_default(f, &one))
 			continue;

@@ -270,6 +270,39 @@ int zstd_declared_size(struct bytes in, size_t *size, struct err *err)
 	return 0;
 }
 
+/*
+ * Return the window of one frame, by its header (RFC 8878, 3.1.1.1). A frame of a
+ * single segment has no window.
+ */
+static size_t zstd_frame_window(struct bytes frame)
+{
+	unsigned exponent;
+	size_t base;
+
+	if (!zstd_sniff(frame) || frame.len < 6 || frame.ptr[4] & 0x20)
+		return 0;
+	exponent = frame.ptr[5] >> 3;
+	base = (size_t)1 << (10 + exponent);
+	return base + base / 8 * (frame.ptr[5] & 7);
+}
+
+size_t zstd_window(struct bytes in)
+{
+	size_t most = 0;
+
+	while (in.len) {
+		size_t size = ZSTD_findFrameCompressedSize(in.ptr, in.len);
+		size_t window = zstd_frame_window(in);
+
+		most = window > most ? window : most;
+		if (ZSTD_isError(size) || !size || size > in.len)
+			break;
+		in.ptr += size;
+		in.len -= size;
+	}
+	return most;
+}
+
 bool zstd_sniff(struct bytes in)
 {
 	static const uint8_t magic[] = { 0x28, 0xb5, 0x2f, 0xfd };

@@ -63,6 +63,13 @@ NODISCARD int zstd_decompress_after(struct zstd *z, struct bytes prefix,
 NODISCARD int zstd_declared_size(struct bytes in, size_t *size,
 				 struct err *err);
 
+/*
+ * Return the largest window of the frames of the input, in bytes, which a
+ * decompressor has to keep if the size of the content is not declared; of a
+ * damaged frame and those behind it, nothing is known.
+ */
+size_t zstd_window(struct bytes in);
+
 /* Whether the input begins with the magic number of a zstd frame. */
 bool zstd_sniff(struct bytes in);
 

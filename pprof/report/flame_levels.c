@@ -49,14 +49,17 @@ static void flame_levels_place(const struct flame *f, struct bar *bars)
 
 			if (i && n->node == FLAME_OTHER)
 				/* It is the last one, wherever it is in `f`. */
-				b->x[side] = p->x[side] +
-					     flame_levels_total(parent, side) -
-					     total;
+				b->x[side] = wrap_sub(
+					wrap_add(p->x[side],
+						 flame_levels_total(parent,
+								    side)),
+					total);
 			else if (i)
 				b->x[side] = p->next[side];
 			if (i && n->node != FLAME_OTHER)
-				p->next[side] += total;
-			b->next[side] = b->x[side] + flame_levels_self(n, side);
+				p->next[side] = wrap_add(p->next[side], total);
+			b->next[side] = wrap_add(b->x[side],
+						 flame_levels_self(n, side));
 		}
 	}
 }
@@ -101,10 +104,10 @@ static void flame_levels_add(struct flame_levels *l, const struct report *r,
 		int64_t self = flame_levels_self(n, side);
 		int64_t total = flame_levels_total(n, side);
 
-		*vec_add(&l->values) = b->x[side] - ends[side];
+		*vec_add(&l->values) = wrap_sub(b->x[side], ends[side]);
 		*vec_add(&l->values) = total;
 		*vec_add(&l->values) = self;
-		ends[side] = b->x[side] + total;
+		ends[side] = wrap_add(b->x[side], total);
 		if (self > l->max_self)
 			l->max_self = self;
 	}

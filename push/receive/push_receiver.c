@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "push/receive/push_receiver.h"
 
+#include <arpa/inet.h>
+#include <stdio.h>
 #include <strings.h>
 
 #include "base/hash.h"
@@ -256,16 +258,28 @@ static int pushing_labels(const struct pushing *p, const struct scan *scan,
 	return rc;
 }
 
-/* ERR_LIMIT: the sender adds too many series. */
-static int pushing_check_quota(const struct pushing *p,
-			       const struct labels *labels, struct err *err)
+/*
+ * Return who sends, for the quota: a user, or an address. Whoever has one address
+ * of IPv6 has the 2^64 of its network.
+ */
+static uint64_t pushing_sender(const struct push_input *in)
 {
-	const struct push_input *in = p->in;
-	struct str who = in->user.len ? in->user : in->address;
+	struct in6_addr v6;
+	char text[INET6_ADDRSTRLEN];
 
-	if (series_quota_admit(p->r->quota, hash_key(bytes_of(who)),
-			       labels->hash, clock_mono_ns()))
-		return 0;
+	if (in->user.len)
+		return hash_key(bytes_of(in->user));
+	snprintf(text, sizeof(text), "%.*s", STR_ARG(in->address));
+	if (inet_pton(AF_INET6, text, &v6) == 1)
+		return hash_key((struct bytes){ v6.s6_addr, 8 });
+	return hash_key(bytes_of(in->address));
+}
+
+/* ERR_LIMIT: the sender adds too many series. */
+static int pushing_too_many(const struct pushing *p, struct err *err)
+{
+	struct str who = p->in->user.len ? p->in->user : p->in->address;
+
 	return err_set(
 		err, ERR_LIMIT,
 		"\"%.*s\" has sent more than %llu new series within an hour (--ingest.max-new-series); does a label have the id of a request, or a time?",
@@ -339,15 +353,23 @@ static int pushing_put(struct pushing *p, const struct labels_builder *sent,
 		       struct err *err)
 {
 	const struct unpacked *u;
+	enum quota_verdict verdict;
+	uint64_t sender;
 	int rc = profile_store_unpack(p->tools, profile, &u, err);
 
 	if (!rc)
 		rc = pushing_labels(p, &u->scan, sent, labels, err);
 	if (rc || !*labels)
 		return rc;
-	return pushing_check_quota(p, *labels, err) ?
-		       ERR_AGAIN :
-		       pushing_append(p, &u->scan, *labels, err);
+	sender = pushing_sender(p->in);
+	verdict = series_quota_admit(p->r->quota, sender, (*labels)->hash,
+				     clock_mono_ns());
+	if (verdict == QUOTA_REFUSED)
+		return pushing_too_many(p, err) ? ERR_AGAIN : 0;
+	rc = pushing_append(p, &u->scan, *labels, err);
+	if (rc && verdict == QUOTA_NEW)
+		series_quota_withdraw(p->r->quota, sender, (*labels)->hash);
+	return rc;
 }
 
 /*
@@ -507,8 +529,10 @@ static int pushing_decode(struct pushing *p, struct buf *out,
 	if (!rc)
 		rc = push_body_size(c, in->body, p->r->o.max_profile + 2 * MIB,
 				    &size, err);
-	if (!rc && !ingest_limiter_take(p->r->o.limiter, in->share,
-					(int64_t)(in->body.len + size)))
+	if (!rc && !ingest_limiter_take(
+			   p->r->o.limiter, in->share,
+			   (int64_t)(in->body.len +
+				     push_body_memory(c, in->body, size))))
 		rc = err_set(
 			err, ERR_LIMIT,
 			"no memory for the request: the part of --ingest.memory that uploads, or this sender, may use is in use; retry later");

@@ -42,17 +42,28 @@ void push_senders_free(struct push_senders *s)
 	mem_free(s);
 }
 
-/* Copy a text into a member of a row, cut to its size. */
+/* Return what of a text a member of a row has: up to its size, or to a NUL. */
+static struct str push_senders_text(struct str text)
+{
+	struct str cut = str_clip(text, SENDER_TEXT_MAX - 1);
+	const char *end = cut.len ? memchr(cut.ptr, 0, cut.len) : NULL;
+
+	if (end)
+		cut.len = (size_t)(end - cut.ptr);
+	return cut;
+}
+
+/* Copy a text into a member of a row. */
 static void push_senders_copy(char *out, struct str text)
 {
 	snprintf(out, SENDER_TEXT_MAX, "%.*s",
-		 STR_ARG(str_clip(text, SENDER_TEXT_MAX - 1)));
+		 STR_ARG(push_senders_text(text)));
 }
 
 /* Whether a member of a row is this text. */
 static bool push_senders_is(const char *member, struct str text)
 {
-	return str_eq(str_of(member), str_clip(text, SENDER_TEXT_MAX - 1));
+	return str_eq(str_of(member), push_senders_text(text));
 }
 
 /* Find the row of a sender, or make one. */

@@ -95,55 +95,93 @@ static bool series_quota_same_sender(const void *ctx, uint32_t number,
 	return q->senders[number].hash == *(const uint64_t *)key;
 }
 
+/* Return the number of a sender, or TABLE_NONE. */
+static uint32_t series_quota_find(const struct series_quota *q, uint64_t hash)
+	REQUIRES(q->mu)
+{
+	return table_find(&q->by_hash, hash, series_quota_same_sender, q,
+			  &hash);
+}
+
+/* Return the place of a new sender: another one, or that of the smallest. */
+static uint32_t series_quota_place(struct series_quota *q) REQUIRES(q->mu)
+{
+	uint32_t least = 0;
+
+	if (q->sender_count < QUOTA_SENDERS_MAX) {
+		q->senders = mem_grow(q->senders, q->sender_count,
+				      &q->sender_cap, sizeof(*q->senders));
+		return (uint32_t)q->sender_count++;
+	}
+	for (uint32_t i = 1; i < q->sender_count; i++) {
+		if (q->senders[i].series < q->senders[least].series)
+			least = i;
+	}
+	table_remove(&q->by_hash, q->senders[least].hash, least);
+	return least;
+}
+
 /* Return the count of a sender, which is made if it is missing. */
 static struct quota_sender *series_quota_sender(struct series_quota *q,
 						uint64_t hash) REQUIRES(q->mu)
 {
-	uint32_t n = table_find(&q->by_hash, hash, series_quota_same_sender, q,
-				&hash);
+	uint32_t n = series_quota_find(q, hash);
 
 	if (n != TABLE_NONE)
 		return &q->senders[n];
-	if (q->sender_count == QUOTA_SENDERS_MAX)
-		return &q->senders[QUOTA_SENDERS_MAX - 1];
-	q->senders = mem_grow(q->senders, q->sender_count, &q->sender_cap,
-			      sizeof(*q->senders));
-	n = (uint32_t)q->sender_count++;
+	n = series_quota_place(q);
 	q->senders[n] = (struct quota_sender){ .hash = hash };
 	table_add(&q->by_hash, hash, n);
 	return &q->senders[n];
 }
 
-/* Count a new series, and remember it; false: it is one too many. */
-static bool series_quota_add(struct series_quota *q, uint64_t sender,
-			     uint64_t series) REQUIRES(q->mu)
+/* Count a new series, and remember it, unless it is one too many. */
+static enum quota_verdict series_quota_add(struct series_quota *q,
+					   uint64_t sender, uint64_t series)
+	REQUIRES(q->mu)
 {
 	struct quota_sender *s = series_quota_sender(q, sender);
 
 	if (s->series >= q->max)
-		return false;
+		return QUOTA_REFUSED;
 	s->series++;
 	if (q->recent.count == QUOTA_SERIES_MAX)
 		series_quota_turn(q);
 	table_add(&q->recent, series, 0);
-	return true;
+	return QUOTA_NEW;
 }
 
-bool series_quota_admit(struct series_quota *q, uint64_t sender,
-			uint64_t series, int64_t now_ns)
+enum quota_verdict series_quota_admit(struct series_quota *q, uint64_t sender,
+				      uint64_t series, int64_t now_ns)
 {
-	bool admit = true;
+	enum quota_verdict verdict = QUOTA_KNOWN;
+	bool is_recent;
+	bool is_known;
 
 	if (!q->max)
-		return true;
+		return QUOTA_KNOWN;
 	mutex_lock(&q->mu);
 	series_quota_tick(q, now_ns);
-	if (series_quota_knows(&q->recent, series))
-		admit = true;
-	else if (!series_quota_knows(&q->earlier, series))
-		admit = series_quota_add(q, sender, series);
-	else if (q->recent.count < QUOTA_SERIES_MAX)
+	is_recent = series_quota_knows(&q->recent, series);
+	is_known = is_recent || series_quota_knows(&q->earlier, series);
+	if (!is_known)
+		verdict = series_quota_add(q, sender, series);
+	else if (!is_recent && q->recent.count < QUOTA_SERIES_MAX)
 		table_add(&q->recent, series, 0);
 	mutex_unlock(&q->mu);
-	return admit;
+	return verdict;
+}
+
+void series_quota_withdraw(struct series_quota *q, uint64_t sender,
+			   uint64_t series)
+{
+	uint32_t n;
+
+	mutex_lock(&q->mu);
+	n = series_quota_find(q, sender);
+	if (n != TABLE_NONE && q->senders[n].series)
+		q->senders[n].series--;
+	if (series_quota_knows(&q->recent, series))
+		table_remove(&q->recent, series, 0);
+	mutex_unlock(&q->mu);
 }

@@ -8,8 +8,9 @@
  *
  * Ownership: series_quota_free() frees a quota.
  * Threads: any; a lock is inside.
- * Limits: 4 MB of memory; if more than QUOTA_SERIES_MAX series come within an
- * hour, the oldest are forgotten, and count as new again.
+ * Limits: 4 MB of memory. If more than QUOTA_SERIES_MAX series come within an
+ * hour, the oldest are forgotten, and count as new again; of more than
+ * QUOTA_SENDERS_MAX senders, the one that added the fewest series.
  */
 #ifndef PUSH_RECEIVE_SERIES_QUOTA_H
 #define PUSH_RECEIVE_SERIES_QUOTA_H
@@ -18,8 +19,14 @@
 
 enum {
 	QUOTA_SERIES_MAX = 128 * 1024,
-	/* Number of senders with counts of their own; the others share one. */
 	QUOTA_SENDERS_MAX = 4096
+};
+
+/* What a series is to a quota. */
+enum quota_verdict {
+	QUOTA_KNOWN,  /* somebody has sent it */
+	QUOTA_NEW,    /* it counts from now on */
+	QUOTA_REFUSED /* it is one too many */
 };
 
 struct series_quota;
@@ -31,10 +38,14 @@ struct series_quota *series_quota_new(uint64_t max);
 void series_quota_free(struct series_quota *q);
 
 /*
- * Whether a sender may send a profile of a series now. Sender and series are
- * hashes of hash_key(); now_ns is a time of clock_mono_ns().
+ * Judge a series that a sender sends now. Sender and series are hashes of
+ * hash_key(); now_ns is a time of clock_mono_ns().
  */
-bool series_quota_admit(struct series_quota *q, uint64_t sender,
-			uint64_t series, int64_t now_ns);
+enum quota_verdict series_quota_admit(struct series_quota *q, uint64_t sender,
+				      uint64_t series, int64_t now_ns);
+
+/* Take QUOTA_NEW back: no profile of the series was stored. */
+void series_quota_withdraw(struct series_quota *q, uint64_t sender,
+			   uint64_t series);
 
 #endif

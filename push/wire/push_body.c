@@ -62,6 +62,11 @@ int push_body_size(enum push_compression c, struct bytes body, size_t max,
 		*size);
 }
 
+size_t push_body_memory(enum push_compression c, struct bytes body, size_t size)
+{
+	return size + (c == PUSH_ZSTD ? zstd_window(body) : 0);
+}
+
 /* Decompress a gzip stream of one member. */
 static int push_body_gunzip(struct bytes body, struct buf *out, struct err *err)
 {

@@ -36,6 +36,10 @@ NODISCARD int push_body_compression(const char *content_encoding,
 NODISCARD int push_body_size(enum push_compression c, struct bytes body,
 			     size_t max, size_t *size, struct err *err);
 
+/* Return what decompressing a body of this size takes, in bytes. */
+size_t push_body_memory(enum push_compression c, struct bytes body,
+			size_t size);
+
 /*
  * Decompress a body into the empty buffer `out`, and set *message to the result,
  * or to the body if it is not compressed. `size` is that of push_body_size().

@@ -249,8 +249,7 @@ static int answer_lists_take_ids(struct typed *t, struct querier *q,
 
 	for (size_t i = 0; i < querier_count(q) && !rc; i++) {
 		type_list_reset(&t->types);
-		type_list_add(&t->types, q, i);
-		rc = query_check_deadline(t->to->call->work, err);
+		rc = type_list_add(&t->types, q, i, err);
 		for (size_t k = 0; k < t->types.ids.count && !rc; k++)
 			rc = t->take(t, querier_labels(q, i),
 				     &t->types.ids.v[k], err);

@@ -2,6 +2,7 @@
 #include "pyroscope/answer/answer_points.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/wire_write.h"
@@ -14,6 +15,9 @@
 /* Heartbeats are read from so long before the profiles. */
 #define POINTS_BEATS_MS 3600000
 
+/* The longest step. */
+#define STEP_MAX_MS 1e13
+
 /* A timeline of the profiles of a request. */
 struct points {
 	struct pyroscope_call *call;
@@ -23,12 +27,15 @@ struct points {
 	struct coverage coverage;
 	struct querier *q;
 	struct growth_meter meter;
-	struct buf group_by; /* names, separated by commas */
-	/* Whether a label of group_by is one that series need not have. */
-	bool by_virtual;
+	/*
+	 * The labels by which the timeline groups: g0, g1 … stand for those of
+	 * the request, whose names may have commas.
+	 */
+	struct buf group_by;
 	/* The profiles of a series that have the profile type, and scratch. */
 	VEC(struct totals_row) rows;
 	struct typeset *types;
+	struct labels *no_labels; /* a set without any of the groups' labels */
 };
 
 /* A group with what it is sorted by. */
@@ -38,19 +45,24 @@ struct points_group {
 	double total;
 };
 
-/* Read the names of labels to group by. */
+/* Write the name that stands for a label of group_by. */
+static struct str points_name(size_t i, char out[16])
+{
+	snprintf(out, 16, "g%zu", i);
+	return str_of(out);
+}
+
+/* Make the list of labels by which the timeline groups. */
 static void points_read_groups(struct points *p)
 {
-	const struct request_texts *names = &p->call->request.group_by;
+	char name[16];
 
 	/* With a comma alone, all series are one group. */
 	buf_str(&p->group_by, ",");
-	for (size_t i = 0; i < names->count; i++) {
-		struct str name = names->v[i];
+	for (size_t i = 0; i < p->call->request.group_by.count; i++) {
+		struct str text = points_name(i, name);
 
-		p->by_virtual |= service_is_label(name) ||
-				 str_is(name, LABEL_NAME);
-		buf_add(&p->group_by, name.ptr, name.len);
+		buf_add(&p->group_by, text.ptr, text.len);
 		buf_byte(&p->group_by, ',');
 	}
 	p->options.group_by = str_from(buf_bytes(&p->group_by));
@@ -63,9 +75,10 @@ static int points_read_steps(struct points *p, struct err *err)
 	double step_ms = r->step * 1000;
 	int64_t range;
 
-	if (!(step_ms >= 1) || step_ms > 0x1p53)
-		return err_set(err, ERR_INVALID,
-			       "the step must be at least 1 ms");
+	if (!(step_ms >= 1) || step_ms > STEP_MAX_MS)
+		return err_set(
+			err, ERR_INVALID,
+			"the step must be at least 1 ms, and at most 300 years");
 	if (__builtin_sub_overflow(r->end, r->start, &range) || range < 0)
 		return err_set(err, ERR_INVALID,
 			       "the start must not be after the end");
@@ -78,29 +91,40 @@ static int points_read_steps(struct points *p, struct err *err)
 			(long long)(range / 1000 / TIMELINE_POINTS_MAX + 1));
 	/* The first point is of the step that ends at the start. */
 	p->options.from = time_steps_add(r->start, 1 - p->options.step_ms);
-	p->options.to = p->options.from +
-			p->options.step_ms * (range / p->options.step_ms + 1) -
-			1;
+	p->options.to = r->start + (range - range % p->options.step_ms);
 	p->options.rate = true;
 	return 0;
 }
 
+/* Make a set of labels that is in no group. */
+static int points_no_labels(struct labels **out, struct err *err)
+{
+	struct labels_builder b = { 0 };
+	int rc;
+
+	labels_set(&b, str_of("none"), str_of("of them"));
+	rc = labels_build(&b, out, err);
+	labels_builder_fini(&b);
+	return rc;
+}
+
 /*
- * Make a set of the labels to group by, with those that are not stored. *out is
- * NULL if the series has none of them.
+ * Make the labels by which a series is grouped. *out is NULL if the series has
+ * none of those of the request.
  */
 static int points_labels(const struct points *p, const struct labels *ls,
 			 struct labels **out, struct err *err)
 {
 	const struct request_texts *names = &p->call->request.group_by;
 	struct labels_builder b = { 0 };
+	char text[16];
 	int rc = 0;
 
 	*out = NULL;
 	for (size_t i = 0; i < names->count; i++) {
 		struct str name = names->v[i];
 
-		labels_set(&b, name,
+		labels_set(&b, points_name(i, text),
 			   service_is_label(name)   ? service_of(ls) :
 			   str_is(name, LABEL_NAME) ? p->query.id.name :
 						      labels_get(ls, name));
@@ -158,11 +182,12 @@ static int points_add(struct points *p, size_t i, struct err *err)
 		rc = querier_totals(p->q, i, from, to, &t, err);
 	if (!rc)
 		rc = points_filter(p, &t, err);
-	if (!rc && t.count && p->by_virtual)
-		rc = points_labels(p, own, &shown, err);
 	if (!rc && t.count)
-		rc = timeline_add(&p->timeline, shown ? shown : own, &t, node,
-				  true, err);
+		rc = points_labels(p, own, &shown, err);
+	/* A series without the labels is in the group without labels. */
+	if (!rc && t.count)
+		rc = timeline_add(&p->timeline, shown ? shown : p->no_labels,
+				  &t, node, true, err);
 	labels_unref(shown);
 	return rc ? rc : query_check_deadline(p->call->work, err);
 }
@@ -202,11 +227,12 @@ static void points_write_labels(const struct points *p,
 	const struct request_texts *names = &p->call->request.group_by;
 	struct buf value = { 0 };
 	struct buf pair = { 0 };
+	char text[16];
 
 	for (size_t i = 0; i < names->count; i++) {
-		struct str own = g->labels ?
-					 labels_get(g->labels, names->v[i]) :
-					 str_of("");
+		struct str own = g->labels ? labels_get(g->labels,
+							points_name(i, text)) :
+					     str_of("");
 
 		buf_reset(&value);
 		buf_reset(&pair);
@@ -240,8 +266,9 @@ static int points_write(struct points *p, const struct points_group *g,
 		buf_reset(&point);
 		wire_write_double(&point, 1, points_value(p, g->line, i));
 		wire_write_number(&point, 2,
-				  (uint64_t)(p->call->request.start +
-					     (int64_t)i * p->options.step_ms));
+				  (uint64_t)time_steps_add(
+					  p->call->request.start,
+					  (int64_t)i * p->options.step_ms));
 		wire_write_bytes(&series, 2, buf_bytes(&point));
 		rc = limits_meter(&limits, &p->meter, 1,
 				  p->call->out->len + 2 * series.len, err);
@@ -353,11 +380,14 @@ int answer_points(struct pyroscope_call *c, struct err *err)
 		rc = points_read_steps(&p, err);
 	points_read_groups(&p);
 	p.types = mem_new(struct typeset);
+	if (!rc)
+		rc = points_no_labels(&p.no_labels, err);
 	p.options.limits = query_limits(c->work);
 	if (!rc)
 		rc = points_run(&p, err);
 	timeline_fini(&p.timeline);
 	profile_query_fini(&p.query);
+	labels_unref(p.no_labels);
 	vec_fini(&p.rows);
 	mem_free(p.types);
 	buf_fini(&p.group_by);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pyroscope/answer/type_list.h"
 
+#include "base/hash.h"
 #include "model/collected.h"
-#include "query/select/string_set.h"
 
 /*
  * The ids of a name are read from this many of its series in each part of the
@@ -18,14 +18,16 @@ void type_list_init(struct type_list *l, struct pyroscope_call *call)
 
 void type_list_fini(struct type_list *l)
 {
+	type_list_reset(l);
 	vec_fini(&l->ids);
-	arena_fini(&l->arena);
 	mem_free(l->types);
 }
 
 void type_list_reset(struct type_list *l)
 {
 	l->ids.count = 0;
+	table_fini(&l->by_id);
+	string_set_fini(&l->seen);
 	arena_fini(&l->arena);
 }
 
@@ -35,19 +37,31 @@ static bool type_list_is_part(struct str text)
 	return !text.len || !memchr(text.ptr, ':', text.len);
 }
 
+static bool type_list_same(const void *ctx, uint32_t number, const void *key)
+{
+	const struct type_list *l = ctx;
+	const struct profile_id *id = &l->ids.v[number];
+	const struct profile_id *other = key;
+
+	return str_eq(id->name, other->name) &&
+	       str_eq(id->value.type, other->value.type) &&
+	       str_eq(id->value.unit, other->value.unit) &&
+	       str_eq(id->period.type, other->period.type) &&
+	       str_eq(id->period.unit, other->period.unit);
+}
+
 /* Add an id, unless the list has it. */
 static void type_list_add_id(struct type_list *l, const struct profile_id *new)
 {
-	for (size_t i = 0; i < l->ids.count; i++) {
-		const struct profile_id *id = &l->ids.v[i];
+	struct buf text = { 0 };
+	uint64_t hash;
 
-		if (str_eq(id->name, new->name) &&
-		    str_eq(id->value.type, new->value.type) &&
-		    str_eq(id->value.unit, new->value.unit) &&
-		    str_eq(id->period.type, new->period.type) &&
-		    str_eq(id->period.unit, new->period.unit))
-			return;
-	}
+	profile_id_print(new, &text);
+	hash = hash_key(buf_bytes(&text));
+	buf_fini(&text);
+	if (table_find(&l->by_id, hash, type_list_same, l, new) != TABLE_NONE)
+		return;
+	table_add(&l->by_id, hash, (uint32_t)l->ids.count);
 	*vec_add(&l->ids) = *new;
 }
 
@@ -69,16 +83,39 @@ static void type_list_add_types(struct type_list *l, struct str stored)
 	}
 }
 
-void type_list_add(struct type_list *l, struct querier *q, size_t i)
+/* Whether a type set of a stored name is new. */
+static bool type_list_is_new(struct type_list *l, struct str stored,
+			     const struct buf *encoded)
 {
+	struct buf key = { 0 };
+	bool is_new;
+
+	buf_add(&key, stored.ptr, stored.len);
+	buf_byte(&key, 0);
+	buf_add(&key, encoded->ptr, encoded->len);
+	is_new = string_set_add(&l->seen, str_from(buf_bytes(&key)));
+	buf_fini(&key);
+	return is_new;
+}
+
+int type_list_add(struct type_list *l, struct querier *q, size_t i,
+		  struct err *err)
+{
+	struct limits limits = query_limits(l->call->work);
+	struct str stored =
+		labels_get(querier_labels(q, i), str_of(LABEL_NAME));
 	struct buf encoded = { 0 };
 
 	if (!querier_newest_types(q, i, &encoded, NULL) &&
+	    type_list_is_new(l, stored, &encoded) &&
 	    !typeset_decode(arena_bytes(&l->arena, buf_bytes(&encoded)),
 			    l->types, NULL))
-		type_list_add_types(l, labels_get(querier_labels(q, i),
-						  str_of(LABEL_NAME)));
+		type_list_add_types(l, stored);
 	buf_fini(&encoded);
+	return limits_meter(&limits, &l->meter, LIMITS_WORK / 64,
+			    l->arena.used + string_set_memory(&l->seen) +
+				    vec_memory(&l->ids),
+			    err);
 }
 
 /* Add the ids of the profiles of a stored name in a range. */
@@ -92,10 +129,8 @@ static int type_list_add_name(struct type_list *l, struct querier *q,
 	const struct matcher_list named = { &m, 1 };
 	int rc = querier_select_any(q, &named, 1, SERIES_A_NAME, from, to, err);
 
-	for (size_t i = 0; i < querier_count(q) && !rc; i++) {
-		type_list_add(l, q, i);
-		rc = query_check_deadline(l->call->work, err);
-	}
+	for (size_t i = 0; i < querier_count(q) && !rc; i++)
+		rc = type_list_add(l, q, i, err);
 	return rc;
 }
 

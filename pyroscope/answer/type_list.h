@@ -9,8 +9,10 @@
 #ifndef PYROSCOPE_ANSWER_TYPE_LIST_H
 #define PYROSCOPE_ANSWER_TYPE_LIST_H
 
+#include "base/table.h"
 #include "base/vec.h"
 #include "pyroscope/answer/call.h"
+#include "query/select/string_set.h"
 
 /* Profile ids, each once. */
 struct type_list {
@@ -18,6 +20,9 @@ struct type_list {
 	struct typeset *types; /* scratch */
 	struct arena arena;    /* of all texts */
 	VEC(struct profile_id) ids;
+	struct table by_id;     /* finds `ids` */
+	struct string_set seen; /* names and type sets whose ids are there */
+	struct growth_meter meter;
 };
 
 /* Begin without an id. */
@@ -31,9 +36,10 @@ void type_list_reset(struct type_list *l);
 
 /*
  * Add the ids of the newest profile of series i of a selection; a profile that
- * cannot be read has none.
+ * cannot be read has none. Errors as for limits_meter().
  */
-void type_list_add(struct type_list *l, struct querier *q, size_t i);
+NODISCARD int type_list_add(struct type_list *l, struct querier *q, size_t i,
+			    struct err *err);
 
 /*
  * Add the ids of all profiles in a range but heartbeats. Errors as for

@@ -38,9 +38,15 @@ int profile_id_parse(struct str text, struct profile_id *out, struct err *err)
 
 void profile_id_print(const struct profile_id *id, struct buf *out)
 {
-	buf_printf(out, "%.*s:%.*s:%.*s:%.*s:%.*s", STR_ARG(id->name),
-		   STR_ARG(id->value.type), STR_ARG(id->value.unit),
-		   STR_ARG(id->period.type), STR_ARG(id->period.unit));
+	const struct str parts[] = { id->name, id->value.type, id->value.unit,
+				     id->period.type, id->period.unit };
+
+	/* Names may have any byte. */
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (i)
+			buf_byte(out, ':');
+		buf_add(out, parts[i].ptr, parts[i].len);
+	}
 }
 
 bool profile_id_is_label(struct str label)

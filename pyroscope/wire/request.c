@@ -234,11 +234,38 @@ static int request_read_fields(const struct request_field *fields,
 	return rc;
 }
 
+/* Remove names that were in a list before. */
+static int request_unite_labels(struct request_texts *list, struct err *err)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		size_t k = 0;
+
+		while (k < kept && !str_eq(list->v[k], list->v[i]))
+			k++;
+		if (k < kept)
+			continue;
+		if (kept == REQUEST_LABELS_MAX)
+			return err_set(err, ERR_INVALID,
+				       "more than %d labels are asked for",
+				       REQUEST_LABELS_MAX);
+		list->v[kept++] = list->v[i];
+	}
+	list->count = kept;
+	return 0;
+}
+
 int request_read(const struct request_layout *layout, struct bytes message,
 		 struct profile_request *out, struct err *err)
 {
+	int rc;
+
 	*out = (struct profile_request){ .step = 0 };
-	return request_read_fields(layout->fields, message, out, err);
+	rc = request_read_fields(layout->fields, message, out, err);
+	if (!rc)
+		rc = request_unite_labels(&out->label_names, err);
+	return rc ? rc : request_unite_labels(&out->group_by, err);
 }
 
 void request_fini(struct profile_request *r)

@@ -15,7 +15,9 @@
 
 enum {
 	/* Largest number of values of a repeated field. */
-	REQUEST_LIST_MAX = 1024
+	REQUEST_LIST_MAX = 1024,
+	/* Largest number of labels whose values are asked for together. */
+	REQUEST_LABELS_MAX = 128
 };
 
 /* A list of texts. */
@@ -75,8 +77,9 @@ extern const struct request_layout request_diff;
 
 /*
  * Read a request from its wire format. ERR_INVALID: it is malformed, or a field
- * has more than REQUEST_LIST_MAX values. The caller calls request_fini() in any
- * case.
+ * has more than REQUEST_LIST_MAX values, or there are more than REQUEST_LABELS_MAX
+ * labels. A label that is asked for twice is in its list once. The caller calls
+ * request_fini() in any case.
  */
 NODISCARD int request_read(const struct request_layout *layout,
 			   struct bytes message, struct profile_request *out,

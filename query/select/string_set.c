@@ -80,4 +80,5 @@ void string_set_fini(struct string_set *t)
 	mem_free(t->v);
 	table_fini(&t->index);
 	arena_fini(&t->arena);
+	*t = (struct string_set){ .count = 0 };
 }

@@ -49,7 +49,7 @@ void string_set_sort_by_count(struct string_set *t);
 /* Memory of the set in bytes, without its index. */
 size_t string_set_memory(const struct string_set *t);
 
-/* Free the set. */
+/* Free the set. It is empty after that, and can be used again. */
 void string_set_fini(struct string_set *t);
 
 #endif

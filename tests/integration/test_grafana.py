@@ -8,6 +8,7 @@ import json
 import math
 import os
 import struct
+import time
 
 from harness import Everprof, Suite, field, memory, profile, run, varint
 from query_data import TAR
@@ -596,6 +597,11 @@ def scraped_counters_and_pushed_increments_are_one_graph(d):
     e.finish()
 
 
+def pair(name, value):
+    """A label of push.v1."""
+    return field(1, field(1, name.encode()) + field(2, value.encode()))
+
+
 @suite.test
 def types_are_those_of_each_service(d):
     """Python's profiles have no number of samples, and a colon in a name makes no id."""
@@ -618,6 +624,24 @@ def types_are_those_of_each_service(d):
     got = ask(e, 'LabelValues', name='__unit__', matchers=['{service_name="go"}'])
     assert got['names'] == ['count', 'nanoseconds'], got
     assert ids_of(e) == [CPU, samples]
+    odd = e.get(
+        '/push.v1.PusherService/Push',
+        data=field(1, pair('__name__', 'process_cpu') + pair('a,b', 'c') + field(2, field(1, made_cpu(1).encode()))),
+        headers={'Content-Type': 'application/proto'},
+        method='POST',
+    )
+    assert odd.status == 200, odd.body
+    now = int(time.time()) * 1000
+    groups = ask(
+        e,
+        'SelectSeries',
+        **{
+            **of_range(CPU, '{service_name="unknown_service"}', groupBy=['a,b', 'a', 'a,b'], step=3600),
+            'start': now,
+            'end': now + 3600000,
+        },
+    )['series']
+    assert [s['labels'] for s in groups] == [[{'name': 'a,b', 'value': 'c'}]], groups
     lines = ask(e, 'SelectSeries', **of_range(CPU, groupBy=['__type__', 'service_name'], step=1200))['series']
     assert [[p['value'] for p in s['labels']] for s in lines] == [['cpu', 'go'], ['cpu', 'python']], lines
     e.finish()

@@ -150,6 +150,28 @@ Test(push_body, a_body_of_unknown_size_may_be_32_times_as_large)
 	opened_end(&o);
 }
 
+/* A frame of a few bytes may ask its reader for a window of 128 MB. */
+Test(push_body, the_window_of_a_decompressor_counts)
+{
+	static const uint8_t frame[] = { 0x28,    0xb5, 0x2f, 0xfd, 0,
+					 17 << 3, 1,    0,    0 };
+	static const uint8_t skipped[] = { 0x50, 0x2a, 0x4d, 0x18, 1,
+					   0,    0,    0,    'x' };
+	struct opened o;
+
+	opened_begin(&o);
+	buf_add(&o.body, skipped, sizeof(skipped));
+	buf_add(&o.body, frame, sizeof(frame));
+	cr_expect(push_body_memory(PUSH_ZSTD, buf_bytes(&o.body), 5) ==
+		  ((size_t)1 << 27) + 5);
+	cr_expect(push_body_memory(PUSH_GZIP, buf_bytes(&o.body), 5) == 5);
+	buf_reset(&o.body);
+	put_zstd(&o, 6000);
+	cr_expect(push_body_memory(PUSH_ZSTD, buf_bytes(&o.body), 5) <
+		  (size_t)1 << 23);
+	opened_end(&o);
+}
+
 Test(push_body, damage_and_lies_are_refused)
 {
 	struct opened o;

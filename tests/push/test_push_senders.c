@@ -138,3 +138,16 @@ Test(push_senders, long_texts_are_cut)
 	buf_fini(&text);
 	push_senders_free(s);
 }
+
+/* Else each of its profiles would be another row. */
+Test(push_senders, a_name_with_a_nul_has_one_row)
+{
+	struct push_senders *s = push_senders_new();
+	struct push_sender_key k = key_of("shop");
+
+	k.service = (struct str){ "nul\0x", 5 };
+	push_senders_note(s, &k, PUSH_STORED, NULL, 1);
+	push_senders_note(s, &k, PUSH_STORED, NULL, 2);
+	expect_list(s, "nul sdk/1 10.0.0.7 2/0/0/0 2 0:\n");
+	push_senders_free(s);
+}

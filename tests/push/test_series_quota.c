@@ -17,7 +17,7 @@ static size_t admit(struct series_quota *q, uint64_t sender, uint64_t first,
 	for (uint64_t i = 0; i < n; i++)
 		admitted += series_quota_admit(q, hash_number(sender + 1),
 					       hash_number(first + i + 1),
-					       now_ns);
+					       now_ns) != QUOTA_REFUSED;
 	return admitted;
 }
 
@@ -54,15 +54,34 @@ Test(series_quota, no_limit_remembers_nothing)
 	series_quota_free(q);
 }
 
-/* Else an address for each series would take all memory. */
-Test(series_quota, many_senders_share_the_last_count)
+/* An address for each series must neither take all memory nor lock others out. */
+Test(series_quota, of_many_senders_the_smallest_is_forgotten)
+{
+	struct series_quota *q = series_quota_new(3);
+
+	cr_expect(admit(q, 0, 0, 5, NOW) == 3);
+	for (uint64_t i = 1; i < QUOTA_SENDERS_MAX + 100; i++)
+		cr_expect(admit(q, i, 10 * i, 1, NOW) == 1);
+	cr_expect(admit(q, 0, 5, 1, NOW) == 0, "it added the most");
+	series_quota_free(q);
+}
+
+Test(series_quota, what_was_not_stored_does_not_count)
 {
 	struct series_quota *q = series_quota_new(1);
-	size_t admitted = 0;
+	uint64_t sender = hash_number(1);
 
-	for (uint64_t i = 0; i < QUOTA_SENDERS_MAX + 100; i++)
-		admitted += admit(q, i, i, 1, NOW);
-	cr_expect(admitted == QUOTA_SENDERS_MAX, "%zu", admitted);
+	cr_expect(series_quota_admit(q, sender, hash_number(7), NOW) ==
+		  QUOTA_NEW);
+	cr_expect(series_quota_admit(q, sender, hash_number(7), NOW) ==
+		  QUOTA_KNOWN);
+	cr_expect(series_quota_admit(q, sender, hash_number(8), NOW) ==
+		  QUOTA_REFUSED);
+	series_quota_withdraw(q, sender, hash_number(7));
+	cr_expect(series_quota_admit(q, sender, hash_number(8), NOW) ==
+		  QUOTA_NEW);
+	cr_expect(series_quota_admit(q, sender, hash_number(7), NOW) ==
+		  QUOTA_REFUSED);
 	series_quota_free(q);
 }
 

@@ -5,6 +5,8 @@
  */
 #include "pyroscope/wire/request.h"
 
+#include <stdio.h>
+
 #include "base/wire_write.h"
 #include "pyroscope/wire/messages.h"
 #include "tests/check.h"
@@ -98,6 +100,33 @@ Test(request, others_have_theirs)
 	r = read_json(&message_diff_request, &request_diff,
 		      "{\"left\":{\"start\":\"3\"},\"right\":{}}", &wire);
 	cr_expect(r.left.len == 2 && !r.right.len);
+	request_fini(&r);
+	buf_fini(&wire);
+}
+
+/* Else a label could be copied a thousand times for each series. */
+Test(request, a_label_is_asked_for_once)
+{
+	struct buf wire = { 0 };
+	struct profile_request r;
+	struct err err = { .msg = "" };
+	char name[16];
+
+	for (int i = 0; i < 1000; i++)
+		wire_write_str(&wire, 5, str_of(i % 2 ? "a" : "b"));
+	cr_assert(!request_read(&request_select_series, buf_bytes(&wire), &r,
+				NULL));
+	cr_expect(r.group_by.count == 2);
+	cr_expect(str_is(r.group_by.v[0], "b"));
+	request_fini(&r);
+	buf_reset(&wire);
+	for (int i = 0; i <= REQUEST_LABELS_MAX; i++) {
+		snprintf(name, sizeof(name), "l%d", i);
+		wire_write_str(&wire, 2, str_of(name));
+	}
+	cr_expect(request_read(&request_series, buf_bytes(&wire), &r, &err) ==
+		  ERR_INVALID);
+	cr_expect(strstr(err.msg, "128 labels"), "%s", err.msg);
 	request_fini(&r);
 	buf_fini(&wire);
 }
