@@ -69,10 +69,10 @@ struct timeline_options {
  * step.
  */
 struct timeline_line {
-	struct str name; /* name of the sample type, as "type/unit" */
+	struct str name;      /* name of the sample type, as "type/unit" */
 	enum value_kind kind; /* of the series that was added last */
-	double *values; /* values summed over the group's series */
-	bool *known;    /* whether the step has a value */
+	double *values;       /* values summed over the group's series */
+	bool *known;          /* whether the step has a value */
 	/* For rates: the largest share of the step that a series tells of. */
 	double *covered;
 	/*
