@@ -195,6 +195,10 @@ soak_peers() { # Prometheus 3, a Kubernetes API server, Consul and Nomad, built 
   over_programs peers
 }
 
+soak_senders() { # Go, Python and Node.js programs push by Pyroscope's libraries, and Grafana's client reads; needs Go 1.26
+  over_programs senders
+}
+
 soak_kubernetes() { # 50 000 pods, and 1 000 changes a second for a minute
   over_binary kubernetes
 }

@@ -8,18 +8,16 @@ import glob
 import gzip
 import http.client
 import os
-import re
 import signal
 import time
 
 from harness import ROOT, Everprof, Suite, field, memory, profile, wait_until
+from recorded_push import V1, plain, pushed
 from remote_nodes import Agent
 from users import bearer
-from write_client import fields
 
 suite = Suite()
 PUSH = ['--web.enable-push-receiver', '--storage.tsdb.retention.time=0']
-V1 = '/push.v1.PusherService/Push'
 
 
 def start(d, *flags):
@@ -41,28 +39,10 @@ def replay(e, name):
     return e.get(path, data=body, headers=headers, method='POST')
 
 
-def plain(body):
-    return gzip.decompress(body) if body[:2] == b'\x1f\x8b' else body
-
-
-def texts(message, number):
-    """The byte strings of a field of a message."""
-    return [value for n, value in fields(message) if n == number]
-
-
 def inside(name):
     """The decompressed profile of a recorded request."""
-    path, headers, body = recorded(name)
-    kind = next((v for k, v in headers.items() if k.lower() == 'content-type'), '')
-    if path.startswith(V1):
-        [sent] = texts(plain(body), 1)
-        [sample] = texts(sent, 2)
-        [body] = texts(sample, 1)
-    if 'multipart' in kind:
-        boundary = b'--' + re.search('boundary=(.*)', kind)[1].encode()
-        part = next(p for p in body.split(boundary) if b'name="profile"' in p)
-        body = part.partition(b'\r\n\r\n')[2][:-2]
-    return plain(body)
+    [(_, body)] = pushed(*recorded(name))
+    return body
 
 
 def series(e):

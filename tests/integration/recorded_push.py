@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests by which clients push profiles, as they were recorded: what is in them,
+read by other means than everprof's."""
+import gzip
+import re
+
+from write_client import fields
+
+V1 = '/push.v1.PusherService/Push'
+
+
+def plain(body):
+    return gzip.decompress(body) if body[:2] == b'\x1f\x8b' else body
+
+
+def texts(message, number):
+    """The byte strings of a field of a message."""
+    return [value for n, value in fields(message) if n == number]
+
+
+def pushed(path, headers, body):
+    """[(labels, decompressed profile)] of a request. The labels of a message of push.v1 are those
+    in it; of a request to /ingest, None."""
+    kind = next((v for k, v in headers.items() if k.lower() == 'content-type'), '')
+    if path.startswith(V1):
+        return [
+            (
+                {texts(pair, 1)[0].decode(): texts(pair, 2)[0].decode() for pair in texts(series, 1)},
+                plain(texts(sample, 1)[0]),
+            )
+            for series in texts(plain(body), 1)
+            for sample in texts(series, 2)
+        ]
+    if 'multipart' in kind:
+        boundary = b'--' + re.search('boundary=(.*)', kind)[1].encode()
+        part = next(p for p in body.split(boundary) if b'name="profile"' in p)
+        body = part.partition(b'\r\n\r\n')[2][:-2]
+    return [(None, plain(body))]

@@ -1,0 +1,290 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Programs in Go, Python and Node.js push profiles by Pyroscope's libraries, set up by
+the lines of docs/integrations.md, through a proxy that records their requests and
+loses some of the answers. Every profile must be stored, byte for byte, with the
+labels that Pyroscope would give it, and Grafana's client must read the numbers of
+everprof's own API. EVERPROF_SECONDS: how long (600). tests/senders.sh has fetched the
+libraries."""
+import collections
+import hashlib
+import http.client
+import json
+import os
+import re
+import subprocess
+import threading
+import time
+import urllib.parse
+
+from harness import ROOT, SLOW, Everprof, Process, Server, Suite, send
+from recorded_push import pushed
+
+suite = Suite()
+SENDERS = os.path.join(ROOT, 'build/senders')
+SECONDS = int(os.environ.get('EVERPROF_SECONDS', '600'))
+LOSES = 7  # of the answers, one in so many is lost
+
+# Programs that compute for some seconds, with the lines of the documentation.
+GO = '''package main
+
+import (
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/grafana/pyroscope-go"
+)
+
+var kept [][]byte
+
+func work() {
+	for i := 0; i < 2000; i++ {
+		kept = append(kept, make([]byte, 1000))
+	}
+	kept = nil
+	time.Sleep(20 * time.Millisecond)
+}
+
+func main() {
+    LINES
+	seconds, _ := strconv.Atoi(os.Args[1])
+	for end := time.Now().Add(time.Duration(seconds) * time.Second); time.Now().Before(end); {
+		work()
+	}
+}
+'''
+PYTHON = '''import sys
+import time
+import pyroscope
+if True:
+    LINES
+end = time.time() + int(sys.argv[1])
+while time.time() < end:
+    sum(i * i for i in range(50000))
+    time.sleep(0.02)
+pyroscope.shutdown()
+'''
+NODE = '''const Pyroscope = require('@pyroscope/nodejs');
+    LINES
+const end = Date.now() + 1000 * Number(process.argv[2]);
+function work() {
+  for (let i = 0, x = 0; i < 2e6; i++) x += i * i;
+  if (Date.now() < end) setTimeout(work, 20);
+  else Pyroscope.stop().then(() => process.exit(0));
+}
+work();
+'''
+READER = '''package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+
+	"connectrpc.com/connect"
+	querier "github.com/grafana/pyroscope/api/gen/proto/go/querier/v1"
+	"github.com/grafana/pyroscope/api/gen/proto/go/querier/v1/querierv1connect"
+)
+
+// Prints the total of each profile type of each service.
+func main() {
+	ctx := context.Background()
+	c := querierv1connect.NewQuerierServiceClient(http.DefaultClient, os.Args[1])
+	var start, end int64
+	json.Unmarshal([]byte(os.Args[2]), &start)
+	json.Unmarshal([]byte(os.Args[3]), &end)
+	series, err := c.Series(ctx, connect.NewRequest(&querier.SeriesRequest{
+		LabelNames: []string{"service_name", "__profile_type__"}, Start: start, End: end}))
+	if err != nil {
+		panic(err)
+	}
+	for _, s := range series.Msg.LabelsSet {
+		of := map[string]string{}
+		for _, l := range s.Labels {
+			of[l.Name] = l.Value
+		}
+		flame, err := c.SelectMergeStacktraces(ctx, connect.NewRequest(&querier.SelectMergeStacktracesRequest{
+			ProfileTypeID: of["__profile_type__"], LabelSelector: `{service_name="` + of["service_name"] + `"}`,
+			Start: start, End: end}))
+		if err != nil {
+			panic(err)
+		}
+		json.NewEncoder(os.Stdout).Encode([]any{of["__profile_type__"], of["service_name"], flame.Msg.Flamegraph.GetTotal()})
+	}
+}
+'''
+# Of each client: its section, its program, and the names of the profiles that it sends at least.
+CLIENTS = {
+    'go': ('Go', GO, {'process_cpu', 'memory'}),
+    'python': ('Python', PYTHON, {'process_cpu'}),
+    'node': ('Node.js', NODE, {'wall'}),
+}
+
+
+def documented(heading):
+    """The lines of a section of docs/integrations.md that set a client up."""
+    with open(f'{ROOT}/docs/integrations.md') as f:
+        [section] = re.findall(rf'\n## {re.escape(heading)}\n\n((?: {{4}}.*\n)+)', f.read())
+    return section
+
+
+class Recorder:
+    """A proxy that keeps every request, and what everprof has answered."""
+
+    def __init__(self, port):
+        self.requests = []
+        self.lock = threading.Lock()
+        self.server = Server(lambda request: self.pass_on(request, port))
+        self.address = self.server.address
+
+    def pass_on(self, request, port):
+        headers = dict(request.headers)
+        body = body_of(request)
+        upstream = http.client.HTTPConnection('127.0.0.1', port, timeout=60 * SLOW)
+        kept = {k: v for k, v in headers.items() if k.lower() not in ('transfer-encoding', 'content-length', 'host')}
+        upstream.request('POST', request.path, body, kept)
+        answer = upstream.getresponse()
+        text = answer.read()
+        upstream.close()
+        with self.lock:
+            self.requests.append((request.path, headers, body, answer.status, text))
+            is_lost = len(self.requests) % LOSES == 0
+        if is_lost:
+            request.close_connection = True
+            return
+        kept = {name.replace('-', '_'): v for name, v in answer.headers.items() if name.startswith('Content-')}
+        send(request, text, answer.status, **kept)
+
+
+def body_of(request):
+    if 'chunked' not in request.headers.get('Transfer-Encoding', ''):
+        return request.rfile.read(int(request.headers['Content-Length']))
+    body = b''
+    while size := int(request.rfile.readline().split(b';')[0], 16):
+        body += request.rfile.read(size)
+        request.rfile.readline()
+    request.rfile.readline()
+    return body
+
+
+def command(d, name, address):
+    """The command that runs a client's program."""
+    heading, program, _ = CLIENTS[name]
+    lines = documented(heading)
+    assert '"shop"' in lines or "'shop'" in lines, lines
+    lines = lines.replace('everprof:10902', address).replace('shop', f'shop-{name}')
+    text = program.replace('    LINES\n', lines)
+    home = f'{SENDERS}/{name}'
+    if name == 'go':
+        return [build(d, home, text, 'shop')]
+    path = f'{home}/shop.js' if name == 'node' else f'{d}/shop.py'
+    with open(path, 'w') as f:
+        f.write(text)
+    return ['node', path] if name == 'node' else [f'{home}/bin/python', path]
+
+
+def build(d, home, text, name):
+    """Build a Go program in the folder of its module."""
+    with open(f'{home}/main.go', 'w') as f:
+        f.write(text)
+    # The module needs what the packages of its libraries import.
+    env = {**os.environ, 'GOFLAGS': '-mod=mod', 'GOWORK': 'off'}
+    subprocess.run(['go', 'build', '-o', f'{d}/{name}', '.'], cwd=home, env=env, check=True)
+    return f'{d}/{name}'
+
+
+def sent_labels(path, labels):
+    """The labels that a stored profile of a request must have, but for its name."""
+    if labels is None:
+        given = urllib.parse.parse_qs(urllib.parse.urlsplit(path).query)
+        application, _, tags = given['name'][0].partition('{')
+        labels = dict(tag.split('=', 1) for tag in tags.rstrip('}').split(',') if tag)
+        labels['service_name'] = application
+        labels['pyroscope_spy'] = given['spyName'][0]
+    kept = {k: v for k, v in labels.items() if not k.startswith('__') or k == '__session_id__'}
+    return {'job': kept['service_name'], 'instance': '127.0.0.1', **kept}
+
+
+def key(labels, body):
+    compared = {k: v for k, v in labels.items() if k not in ('__name__', '__delta__')}
+    return json.dumps(compared, sort_keys=True), hashlib.sha256(body).hexdigest()
+
+
+def stored(e):
+    """(labels, profile) of everything in the database."""
+    for series in e.range('{__name__=~".+"}'):
+        for at in series['timestamps']:
+            yield series['labels'], e.raw(series['labels'], at).body
+
+
+@suite.test
+def what_programs_send_is_stored_and_read(d):
+    e = Everprof(f'{d}/e', flags=['--web.enable-push-receiver', '--storage.tsdb.retention.time=0']).ready()
+    recorder = Recorder(e.port)
+    begin = int(1000 * time.time())
+    # Two replicas of one program have the same labels and round their times.
+    programs = [
+        Process([*command(d, name, recorder.address), str(SECONDS)], f'{d}/{name}{i}.log')
+        for name in CLIENTS
+        for i in range(2 if name == 'python' else 1)
+    ]
+    for p in programs:
+        code = p.child.wait(timeout=(SECONDS + 120) * SLOW)
+        assert code == 0, (p.log, code, p.text()[-2000:])
+        p.stop()
+    recorder.server.stop()
+    check_refusals(recorder)
+    check_profiles(e, recorder)
+    check_reader(d, e, begin, int(1000 * time.time()) + 1000)
+    e.finish()
+
+
+def check_refusals(recorder):
+    refused = [(path, status, text) for path, _, _, status, text in recorder.requests if status != 200]
+    assert not refused, refused[:3]
+
+
+def check_profiles(e, recorder):
+    """What is stored is what was sent."""
+    wanted = {
+        key(sent_labels(path, labels), body)
+        for path, headers, request, _, _ in recorder.requests
+        for labels, body in pushed(path, headers, request)
+    }
+    found, names = collections.Counter(), collections.defaultdict(set)
+    for labels, body in stored(e):
+        found[key(labels, body)] += 1
+        names[labels['service_name']].add(labels['__name__'])
+        is_delta = labels.get('pyroscope_spy') == 'gospy' and labels['__name__'] == 'memory'
+        assert labels.get('__delta__') == ('false' if is_delta else None), labels
+    assert set(found) == wanted, (sorted(wanted - set(found))[:3], sorted(set(found) - wanted)[:3])
+    assert max(found.values()) == 1, found.most_common(3)
+    for name, (_, _, least) in CLIENTS.items():
+        assert least <= names[f'shop-{name}'], (name, names)
+    print(f'{len(recorder.requests)} requests with {len(wanted)} profiles, all stored: {dict(names)}')
+
+
+def check_reader(d, e, begin, end):
+    """Grafana's client finds each service, with the total of everprof's own API."""
+    reader = build(d, f'{SENDERS}/reader', READER, 'reader')
+    out = subprocess.run([reader, e.url, str(begin), str(end)], check=True, capture_output=True, text=True).stdout
+    services = set()
+    for type_id, service, total in map(json.loads, out.splitlines()):
+        name, sample_type = type_id.split(':')[:2]
+        answer = e.get(
+            '/api/v1/query',
+            query=f'{name}{{service_name="{service}"}}',
+            mode='merge',
+            report='flamegraph',
+            sample_index=sample_type,
+            **{'from': begin, 'to': end},
+        )
+        assert answer.data()['total_of'][0] == total, (type_id, service, total)
+        services.add(service)
+    assert services == {f'shop-{name}' for name in CLIENTS}, services
+    print(f'{len(out.splitlines())} totals of {len(services)} services agree')
+
+
+suite.main()

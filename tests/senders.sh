@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Fetches the libraries by which the programs of `./dev soak senders` push and read profiles, in the versions that
+# docs/integrations.md names, into build/senders: from the Go module proxy, PyPI and the npm registry.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+senders=$PWD/build/senders
+version=$(go env GOVERSION 2>/dev/null || echo none)
+if [[ ! $version =~ ^go1\.(2[6-9]|[3-9][0-9]) ]]; then
+  echo "senders: Go 1.26 or later is needed in PATH, this is: $version"
+  exit 1
+fi
+export GOFLAGS=-mod=mod GOWORK=off
+./dev packages python3-venv
+
+go_module() { # NAME MODULE@VERSION...
+  mkdir -p "$senders/$1"
+  cd "$senders/$1"
+  [ -e go.mod ] || go mod init "everprof.example/$1"
+  go get "${@:2}"
+  cd - >/dev/null
+}
+go_module go github.com/grafana/pyroscope-go@v1.5.0
+go_module reader github.com/grafana/pyroscope/api@v1.6.0 connectrpc.com/connect@v1.21.1
+
+[ -e "$senders/python/bin/pip" ] || python3 -m venv "$senders/python"
+"$senders/python/bin/pip" -q install pyroscope-io==1.4.0
+
+mkdir -p "$senders/node"
+npm install --prefix "$senders/node" --no-audit --no-fund --loglevel=error @pyroscope/nodejs@0.6.4
