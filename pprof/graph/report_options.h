@@ -16,8 +16,8 @@
 #include "pprof/filter/tagfilter.h"
 #include "pprof/graph/nodes.h"
 
-/* Largest number of frames in the option `under`. */
-#define UNDER_MAX 128
+/* Largest number of frames in the option `under`: of the deepest stacks. */
+#define UNDER_MAX 1024
 
 /* The options of one report. Empty strings select the default. */
 struct report_options {

@@ -380,6 +380,41 @@ def labels_of_scraped_and_pushed_profiles_are_one(d):
     e.finish()
 
 
+def deep(depth):
+    """A CPU profile of two stacks that differ in their innermost frames, f0, f1 … inwards."""
+    names = ['', 'cpu', 'nanoseconds', *(f'f{i}' for i in range(depth)), 'other']
+    body = field(1, b'\x08\x01\x10\x02')
+    for inner, value in ((depth, 5), (depth + 1, 7)):
+        stack = [*range(1, depth), inner]
+        body += field(2, field(1, b''.join(map(varint, reversed(stack)))) + field(2, varint(value)))
+    for i in range(1, depth + 2):
+        body += field(4, b'\x08' + varint(i) + field(4, b'\x08' + varint(i)))
+        body += field(5, b'\x08' + varint(i) + b'\x10' + varint(i + 2))
+    body += b''.join(field(6, name.encode()) for name in names)
+    return body + field(11, b'\x08\x01\x10\x02') + b'\x60\x01'
+
+
+@suite.test
+def a_call_site_is_as_deep_as_stacks_are(d):
+    e = corpus(d)
+    depth = 1000
+    answer = e.get('/ingest', data=deep(depth), method='POST', name='deep', format='pprof', **{'from': BEGIN // 1000})
+    assert answer.status == 200, answer.body
+    path = [f'f{i}' for i in range(depth)]
+
+    def sites(names):
+        request = of_range(CPU, '{service_name="deep"}', stackTraceSelector={'callSite': [{'name': n} for n in names]})
+        return call(e, 'SelectMergeStacktraces', json.dumps(request).encode())
+
+    for names, total in ((path[:-1], 12), (path, 5), ([*path[:-1], 'other'], 7), ([*path[:500], 'other'], 0)):
+        answer = sites(names)
+        assert answer.status == 200, answer.body
+        assert int(answer.json().get('flamegraph', {}).get('total', 0)) == total, (len(names), answer.body[:200])
+    answer = sites([f'f{i}' for i in range(1025)])
+    assert answer.status == 400 and '1024' in answer.json()['message'], answer.body
+    e.finish()
+
+
 @suite.test
 def samples_are_selected_by_frames_and_spans(d):
     e = corpus(d)
