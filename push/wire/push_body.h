@@ -30,8 +30,7 @@ NODISCARD int push_body_compression(const char *content_encoding,
 /*
  * Set *size to a bound of the decompressed size: what the body says itself, or,
  * if it does not say it, PUSH_BODY_RATIO times its size; 0 if it is not
- * compressed. ERR_TOOBIG: it says
- * more than `max`.
+ * compressed. ERR_TOOBIG: it says more than `max`.
  */
 NODISCARD int push_body_size(enum push_compression c, struct bytes body,
 			     size_t max, size_t *size, struct err *err);
@@ -41,10 +40,11 @@ size_t push_body_memory(enum push_compression c, struct bytes body,
 			size_t size);
 
 /*
- * Decompress a body into the empty buffer `out`, and set *message to the result,
- * or to the body if it is not compressed. `size` is that of push_body_size().
- * The caller frees the buffer in any case. ERR_INVALID: the body is damaged, or longer than it says;
- * ERR_TOOBIG: longer than `size`, which it did not say.
+ * Decompress a body into the empty buffer `out`, and set *message to the
+ * result, or to the body if it is not compressed. `size` is that of
+ * push_body_size(). The caller frees the buffer in any case. ERR_INVALID: the
+ * body is damaged, or longer than it says; ERR_TOOBIG: longer than `size`,
+ * which it did not say.
  */
 NODISCARD int push_body_decode(enum push_compression c, struct zstd *z,
 			       struct bytes body, size_t size, struct buf *out,
