@@ -14,6 +14,8 @@
 #define HEADER_TEXT_MAX 512
 #define TRAILER         8 /* length of a member's CRC-32 and size, in bytes */
 
+#define HEADER_MIN 10 /* length of a header without optional fields */
+
 /* Bits of a gzip header's flags that announce optional fields. */
 enum header_flags {
 	HAS_CRC = 2,
@@ -111,7 +113,7 @@ static bool skip_text(struct bytes in, size_t *at)
  */
 static size_t header_len(struct bytes in)
 {
-	size_t at = 10;
+	size_t at = HEADER_MIN;
 	uint8_t flags;
 
 	if (in.len < at || in.ptr[2] != 8)
@@ -285,6 +287,55 @@ void gzip_compress(struct gzip *g, int level, struct bytes in, struct buf *out)
 					out->cap - out->len);
 	out->over = !made;
 	out->len += made;
+}
+
+void gzip_compress_noted(struct gzip *g, int level, struct bytes in,
+			 struct bytes note, struct buf *out)
+{
+	size_t size = 4 + note.len; /* of the extra field's contents */
+	const uint8_t head[6] = {
+		size & 0xff, (size >> 8) & 0xff, 'e',
+		'v',         note.len & 0xff,    (note.len >> 8) & 0xff
+	};
+	size_t begin = out->len;
+	uint8_t *at;
+
+	gzip_compress(g, level, in, out);
+	if (out->over || !note.len || note.len > GZIP_NOTE_MAX)
+		return;
+	/* Make room behind the flags, which say that there is a field. */
+	buf_add(out, head, sizeof(head));
+	buf_add(out, note.ptr, note.len);
+	if (out->over) {
+		out->len = begin;
+		return;
+	}
+	at = out->ptr + begin + HEADER_MIN;
+	memmove(at + 2 + size, at, out->len - begin - HEADER_MIN - 2 - size);
+	memcpy(at, head, sizeof(head));
+	memcpy(at + sizeof(head), note.ptr, note.len);
+	out->ptr[begin + 3] |= HAS_EXTRA;
+}
+
+struct bytes gzip_note(struct bytes member)
+{
+	size_t at = HEADER_MIN + 2;
+	size_t end;
+
+	if (gzip_sniff(member) != GZIP_GZIP || member.len < at ||
+	    !(member.ptr[3] & HAS_EXTRA))
+		return (struct bytes){ NULL, 0 };
+	end = at + read_le(member.ptr + HEADER_MIN, 2);
+	while (end <= member.len && end - at >= 4) {
+		size_t size = read_le(member.ptr + at + 2, 2);
+
+		if (size > end - at - 4)
+			break;
+		if (!memcmp(member.ptr + at, "ev", 2))
+			return (struct bytes){ member.ptr + at + 4, size };
+		at += 4 + size;
+	}
+	return (struct bytes){ NULL, 0 };
 }
 
 uint32_t gzip_crc32(uint32_t crc, struct bytes b)

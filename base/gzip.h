@@ -23,6 +23,9 @@ enum gzip_kind {
 	GZIP_ZLIB
 };
 
+/* The longest note of a member, in bytes. */
+#define GZIP_NOTE_MAX (0xffff - 4)
+
 /* Recognise a stream by its first two bytes; the rest may still be damaged. */
 enum gzip_kind gzip_sniff(struct bytes b);
 
@@ -53,6 +56,17 @@ NODISCARD int gzip_decompress_once(struct bytes in, struct buf *out,
  * out->over is set.
  */
 void gzip_compress(struct gzip *g, int level, struct bytes in, struct buf *out);
+
+/*
+ * The same with a note in the header, as an extra field (RFC 1952, 2.3.1.1) of
+ * the kind "ev", which other readers skip. A note of more than GZIP_NOTE_MAX
+ * bytes is left out.
+ */
+void gzip_compress_noted(struct gzip *g, int level, struct bytes in,
+			 struct bytes note, struct buf *out);
+
+/* Return the note of a gzip member: a part of it, empty if it has none. */
+struct bytes gzip_note(struct bytes member);
 
 /*
  * Continue a CRC-32 (the one of gzip, and of links to debug files) over further

@@ -14,17 +14,14 @@
 #include "base/gzip.h"
 #include "base/mem.h"
 #include "base/units.h"
-#include "base/url.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/cli/console.h"
 #include "cmd/cli/database.h"
 #include "model/selector.h"
+#include "model/series_folder.h"
 #include "pprof/columns/columns.h"
 #include "tsdb/maintain/stats.h"
 #include "tsdb/query/querier.h"
-
-/* maximum bytes of a folder's name; file systems allow 255 */
-#define DIR_NAME_MAX 200
 
 /* The options of a dump, and the number of failures. */
 struct dump {
@@ -64,53 +61,49 @@ static void dump_print_line(struct labels *labels, const struct profile *p)
 	buf_fini(&text);
 }
 
-/*
- * The path of the folder of a series. The folder's name is the escaped selector
- * of the series; a long name is cut, and the hash of the labels is appended to
- * keep it unique. The caller frees the path.
- */
-static char *series_dir(const struct dump *d, struct labels *labels)
-{
-	struct buf text = { 0 };
-	struct buf name = { 0 };
-	char *path;
+/* The folder of a series. */
+struct dump_folder {
+	char *path;        /* NULL: lines are printed */
+	struct bytes note; /* which its files need, of the labels */
+};
 
-	labels_text(labels, &text);
-	url_escape(str_from(buf_bytes(&text)), &name);
-	if (name.len > DIR_NAME_MAX) {
-		name.len = DIR_NAME_MAX - 17;
-		buf_printf(&name, "-%016" PRIx64, labels_digest(labels));
-	}
-	path = mem_printf("%s/%s", d->output, buf_cstr(&name));
-	buf_fini(&text);
+/* Make the folder of a series. The caller frees its path in any case. */
+static int dump_folder_make(const struct dump *d, const struct labels *labels,
+			    struct dump_folder *out, struct err *err)
+{
+	struct buf name = { 0 };
+
+	out->note = series_folder_print(labels, &name);
+	out->path = mem_printf("%s/%s", d->output, buf_cstr(&name));
 	buf_fini(&name);
-	return path;
+	return fs_add_dir(NULL, out->path, err);
 }
 
 /*
  * Write one profile to the file <ms>.pb.gz. An existing file is not replaced:
  * FILE_CREATE makes opening it an error.
  */
-static int dump_write_file(struct dump *d, const char *dir,
+static int dump_write_file(struct dump *d, const struct dump_folder *folder,
 			   const struct profile *p, struct err *err)
 {
 	CLEANUP(mem_freep)
-	char *path = mem_printf("%s/%" PRId64 ".pb.gz", dir, p->ms);
+	char *path = mem_printf("%s/%" PRId64 ".pb.gz", folder->path, p->ms);
 	CLEANUP(file_closep) struct file *f = NULL;
 	struct buf packed = { 0 };
 	int rc = file_open(NULL, path, FILE_CREATE, &f, err);
 
 	if (rc)
 		return rc;
-	gzip_compress(d->gzip, 6, buf_bytes(&p->raw), &packed);
+	gzip_compress_noted(d->gzip, 6, buf_bytes(&p->raw), folder->note,
+			    &packed);
 	rc = file_write(f, 0, buf_bytes(&packed), err);
 	buf_fini(&packed);
 	return rc;
 }
 
-/* Dump one profile. `dir` is the folder for files; NULL: print a line. */
+/* Dump one profile: as a file, or as a line. */
 static int dump_profile(struct dump *d, struct querier *q, size_t i, int64_t ms,
-			const char *dir, struct err *err)
+			const struct dump_folder *folder, struct err *err)
 {
 	struct profile p = { 0 };
 	int rc = querier_fetch(q, i, ms, &p, err);
@@ -120,8 +113,8 @@ static int dump_profile(struct dump *d, struct querier *q, size_t i, int64_t ms,
 		console_say("%s", err->msg);
 		d->failed++;
 		rc = 0;
-	} else if (!rc && dir) {
-		rc = dump_write_file(d, dir, &p, err);
+	} else if (!rc && folder->path) {
+		rc = dump_write_file(d, folder, &p, err);
 	} else if (!rc) {
 		dump_print_line(querier_labels(q, i), &p);
 	}
@@ -136,27 +129,24 @@ static int dump_profile(struct dump *d, struct querier *q, size_t i, int64_t ms,
 static int dump_series(struct dump *d, struct querier *q, size_t i,
 		       struct err *err)
 {
-	CLEANUP(mem_freep) char *dir = NULL;
+	struct dump_folder folder = { 0 };
 	struct times_view t = { 0 };
 	int64_t *ms;
 	int rc = querier_times(q, i, d->from, d->to, &t, err);
 
 	if (rc || !t.count)
 		return rc;
-	if (*d->output) {
-		dir = series_dir(d, querier_labels(q, i));
-		rc = fs_add_dir(NULL, dir, err);
-		if (rc)
-			return rc;
-	}
+	if (*d->output)
+		rc = dump_folder_make(d, querier_labels(q, i), &folder, err);
 	/*
 	 * The times are copied, because fetching may reuse the memory that `t`
 	 * points to.
 	 */
 	ms = mem_dup(t.ms, t.count * sizeof(*ms));
 	for (size_t k = 0; k < t.count && !rc && !ferror(stdout); k++)
-		rc = dump_profile(d, q, i, ms[k], dir, err);
+		rc = dump_profile(d, q, i, ms[k], &folder, err);
 	mem_free(ms);
+	mem_free(folder.path);
 	return rc;
 }
 

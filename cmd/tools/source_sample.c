@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/gzip.h"
 #include "base/mem.h"
 #include "base/url.h"
 
@@ -23,23 +24,40 @@ static bool is_selector(struct str folder)
 	       memchr(folder.ptr, '{', folder.len);
 }
 
-/*
- * Set the labels that a folder's name, an escaped selector, contains.
- * ERR_INVALID: the name is not a selector.
- */
-static int labels_of_folder(struct labels_builder *b, struct str folder,
-			    struct err *err)
+/* Set the labels that a file has as its note. */
+static int labels_of_note(struct labels_builder *b, struct bytes note,
+			  struct err *err)
 {
+	struct labels *labels = NULL;
+	int rc = labels_decode(note, &labels, err);
+
+	if (!rc)
+		labels_set_all(b, labels);
+	labels_unref(labels);
+	return rc;
+}
+
+/*
+ * Set the labels that a folder's name, an escaped selector, contains, or those
+ * of the file's note if the name is cut. ERR_INVALID: the name is not a
+ * selector, and there is no note.
+ */
+static int labels_of_folder(struct labels_builder *b,
+			    const struct source_item *it, struct err *err)
+{
+	struct bytes note = gzip_note(it->data);
 	struct arena arena = { 0 };
 	struct selector s = { 0 };
-	int rc = selector_parse(url_unescape_path(folder, &arena), &s, err);
+	int rc = selector_parse(url_unescape_path(it->type, &arena), &s, err);
 
+	for (size_t i = 0; i < s.count && !rc; i++)
+		labels_set(b, s.matchers[i].name, s.matchers[i].value);
+	if (rc && note.len)
+		rc = labels_of_note(b, note, err);
 	if (rc)
 		rc = err_set(
 			err, ERR_INVALID,
-			"the name of the folder is not a complete selector (query export and tsdb dump cut long names): give this folder alone as the source (unpack a tar first), and all its labels with the type in --labels");
-	for (size_t i = 0; i < s.count && !rc; i++)
-		labels_set(b, s.matchers[i].name, s.matchers[i].value);
+			"the name of the folder is not a complete selector, and the file has no note of its labels: give this folder alone as the source (unpack a tar first), and all its labels with the type in --labels");
 	selector_fini(&s);
 	arena_fini(&arena);
 	return rc;
@@ -68,7 +86,7 @@ static int make_labels(const struct sample_maker *m,
 	if (it->labels) {
 		labels_set_all(&b, it->labels);
 	} else if (!m->named && is_selector(it->type)) {
-		rc = labels_of_folder(&b, it->type, err);
+		rc = labels_of_folder(&b, it, err);
 	} else if (!m->named && it->ms >= 0 && is_folder_name(it->type)) {
 		if (is_folder_name(it->job))
 			labels_set(&b, str_of("job"), it->job);

@@ -197,3 +197,48 @@ Test(gzip, a_member_needs_the_room_that_it_has_and_no_more)
 	}
 	gzip_free(g);
 }
+
+Test(gzip, a_member_may_have_a_note)
+{
+	static const size_t sizes[] = { 0, 1, 300, GZIP_NOTE_MAX,
+					GZIP_NOTE_MAX + 1 };
+	struct gzip *g = gzip_new();
+	struct buf raw = { 0 };
+
+	sample(&raw, 1000);
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		struct buf note = { 0 };
+		struct buf packed = { 0 };
+		struct buf out = buf_init(1 << 20);
+		struct bytes got;
+
+		noise(&note, sizes[i]);
+		buf_str(&packed, "before");
+		gzip_compress_noted(g, 6, buf_bytes(&raw), buf_bytes(&note),
+				    &packed);
+		struct bytes member = { packed.ptr + 6, packed.len - 6 };
+
+		cr_assert(!gzip_decompress(g, member, &out, NULL));
+		cr_expect(bytes_eq(buf_bytes(&out), buf_bytes(&raw)));
+		got = gzip_note(member);
+		if (sizes[i] > GZIP_NOTE_MAX)
+			cr_expect(!got.len);
+		else
+			cr_expect(bytes_eq(got, buf_bytes(&note)), "%zu",
+				  sizes[i]);
+		/* A note is never read beyond what there is of its member. */
+		for (size_t n = 0; n < member.len && n < 400; n++) {
+			struct buf cut = { 0 };
+
+			buf_add(&cut, member.ptr, n);
+			got = gzip_note(buf_bytes(&cut));
+			cr_expect(got.len == 0 || n >= 16 + note.len);
+			buf_fini(&cut);
+		}
+		buf_fini(&note);
+		buf_fini(&packed);
+		buf_fini(&out);
+	}
+	buf_fini(&raw);
+	gzip_free(g);
+}

@@ -13,7 +13,7 @@ import subprocess
 import tarfile
 import time
 
-from harness import ROOT, Everprof, Skipped, Suite, packed, profile, run, selector
+from harness import ROOT, Everprof, Skipped, Suite, field, memory, packed, profile, run, selector
 from write_client import push
 
 suite = Suite()
@@ -403,6 +403,30 @@ def exported_profiles_can_be_imported(d):
     r = run('tsdb', 'import', files, f'--storage.tsdb.path={again}')
     assert r.returncode == 0 and r.stdout.startswith('60 profiles imported'), r
     assert dumped(again) == dumped(data)
+
+
+@suite.test
+def long_labels_are_exported_and_imported(d):
+    """The names of folders are cut, so the files themselves have the labels."""
+    e = Everprof(f'{d}/e', flags=['--web.enable-push-receiver', '--storage.tsdb.retention.time=0']).ready()
+    for i, size in enumerate((100, 150, 300, 4000, 60000)):
+        pairs = {'__name__': 'memory', 'service_name': 'long', 'tag': f'"{i}' + 'ü' * (size // 2)}
+        labels = b''.join(field(1, field(1, k.encode()) + field(2, v.encode())) for k, v in pairs.items())
+        body = field(1, labels + field(2, field(1, memory(i + 1, (BASE + i) * 10**6))))
+        answer = e.get('/push.v1.PusherService/Push', {'Content-Type': 'application/proto'}, body)
+        assert answer.status == 200, answer.body
+    tar, files = f'{d}/all.tar', f'{d}/files'
+    r = run('query', 'export', '{service_name="long"}', '--from=0', '-o', tar, f'--server={e.url}')
+    assert r.returncode == 0, r.stderr
+    e.finish()
+    want = dumped(e.data)
+    assert len(want) == 5
+    assert run('tsdb', 'dump', e.data, f'--output={files}').returncode == 0
+    for source in (tar, files):
+        again = f'{d}/again-{os.path.basename(source)}'
+        r = run('tsdb', 'import', source, f'--storage.tsdb.path={again}')
+        assert r.returncode == 0, r.stderr
+        assert dumped(again) == want, source
 
 
 @suite.test

@@ -13,17 +13,16 @@
 #include "base/gzip.h"
 #include "base/mem.h"
 #include "base/tar.h"
-#include "base/url.h"
 #include "base/vec.h"
 #include "model/selector.h"
+#include "model/series_folder.h"
 #include "query/select/total_filter.h"
 #include "web/api/context.h"
 #include "web/api/envelope.h"
 
 #define GZIP_LEVEL 4
 /* A piece of the tar is sent as soon as it has this size, in bytes. */
-#define CHUNK      (256 * KIB)
-#define FOLDER_MAX 200 /* longest name of a folder, in bytes */
+#define CHUNK (256 * KIB)
 /*
  * Memory in bytes for three pieces of the tar: the piece that is being written,
  * the piece that is being sent, and the server's copy of the latter.
@@ -192,26 +191,6 @@ static bool api_export_next_series(struct export *e, int *rc, struct err *err)
 }
 
 /*
- * Write the path of a profile: a folder named after the escaped selector of the
- * series, and a file named after the profile's time. A folder name that is too
- * long is cut; the hash of the labels keeps it unique.
- */
-static void api_export_path_of(const struct labels *labels, int64_t ms,
-			       struct buf *out)
-{
-	struct buf text = { 0 };
-
-	labels_text(labels, &text);
-	url_escape(str_from(buf_bytes(&text)), out);
-	if (out->len > FOLDER_MAX) {
-		out->len = FOLDER_MAX - 17;
-		buf_printf(out, "-%016" PRIx64, labels_digest(labels));
-	}
-	buf_printf(out, "/%" PRId64 ".pb.gz", ms);
-	buf_fini(&text);
-}
-
-/*
  * Add the current profile to the tar. A profile that cannot be read is listed
  * in LOST.txt instead. Returns ERR_AGAIN when the budget lacks memory; the next
  * call then tries the same profile again.
@@ -221,13 +200,15 @@ static int api_export_add_profile(struct export *e, struct err *err)
 	struct labels *labels = querier_labels(e->q, e->series - 1);
 	int64_t ms = e->times.v[e->at];
 	struct buf path = { 0 };
+	struct bytes note;
 	struct err why;
 	int rc = querier_fetch(e->q, e->series - 1, ms, &e->profile, &why);
 
 	if (rc && e->starved)
 		return err_set(err, ERR_AGAIN, "%s", why.msg);
 	e->at++;
-	api_export_path_of(labels, ms, &path);
+	note = series_folder_print(labels, &path);
+	buf_printf(&path, "/%" PRId64 ".pb.gz", ms);
 	/*
 	 * The export continues without the profile: an incomplete export with a
 	 * list of the missing profiles is better than no export.
@@ -238,8 +219,8 @@ static int api_export_add_profile(struct export *e, struct err *err)
 		return 0;
 	}
 	buf_reset(&e->packed);
-	gzip_compress(e->gzip, GZIP_LEVEL, buf_bytes(&e->profile.raw),
-		      &e->packed);
+	gzip_compress_noted(e->gzip, GZIP_LEVEL, buf_bytes(&e->profile.raw),
+			    note, &e->packed);
 	rc = tar_add(e->tar, buf_cstr(&path), ms, buf_bytes(&e->packed), err);
 	buf_fini(&path);
 	return rc ? rc : api_export_account(e, err);
