@@ -1,24 +1,33 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Programs in Go, Python and Node.js push profiles by Pyroscope's libraries, set up by
+"""Clients that push, and Grafana's client that reads.
+
+Programs in Go, Python and Node.js push profiles by Pyroscope's libraries, set up by
 the lines of docs/integrations.md, through a proxy that records their requests and
 loses some of the answers. Every profile must be stored, byte for byte, with the
 labels that Pyroscope would give it, and Grafana's client must read the numbers of
-everprof's own API. EVERPROF_SECONDS: how long (600). tests/senders.sh has fetched the
-libraries."""
+everprof's own API. EVERPROF_SECONDS: how long (600).
+
+A Go program allocates at a known rate, and is scraped, pushes, and has its increments
+pushed as Grafana Alloy does: the rates that Grafana shows are the known one.
+
+tests/senders.sh has fetched the libraries."""
 import collections
 import hashlib
 import http.client
 import json
 import os
 import re
+import signal
 import subprocess
 import threading
 import time
 import urllib.parse
+import urllib.request
 
-from harness import ROOT, SLOW, Everprof, Process, Server, Suite, send
-from recorded_push import pushed
+from harness import ROOT, SLOW, Everprof, Process, Server, Suite, field, free_port, heap_job, run, send, wait_until
+from recorded_push import V1, pushed
+from remote_nodes import Node
 
 suite = Suite()
 SENDERS = os.path.join(ROOT, 'build/senders')
@@ -74,6 +83,59 @@ function work() {
   else Pyroscope.stop().then(() => process.exit(0));
 }
 work();
+'''
+# Allocates a number of bytes each second, also on a busy machine, and keeps those of one second.
+ALLOCATES = '''package main
+
+import (
+	"fmt"
+	"net/http"
+	_ "net/http/pprof"
+	"os"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/grafana/pyroscope-go"
+	_ "github.com/grafana/pyroscope-go/godeltaprof/http/pprof"
+)
+
+const size = 8192
+
+var kept [][]byte
+var last []byte
+
+func allocate(n int) {
+	for i := 0; i < n; i++ {
+		last = make([]byte, size)
+	}
+}
+
+func keep(n int) {
+	for i := 0; i < n; i++ {
+		kept = append(kept, make([]byte, size))
+	}
+}
+
+func main() {
+	runtime.MemProfileRate = 16384
+	rate, _ := strconv.Atoi(os.Args[1])
+	keep(rate / size)
+	go http.ListenAndServe(os.Args[2], nil)
+	_, err := pyroscope.Start(pyroscope.Config{ApplicationName: "pushed", ServerAddress: os.Args[3],
+		ProfileTypes: []pyroscope.ProfileType{pyroscope.ProfileAllocSpace, pyroscope.ProfileInuseSpace}})
+	if err != nil {
+		panic(err)
+	}
+	start, done := time.Now(), 0
+	for {
+		due := int(time.Since(start).Seconds()*float64(rate)) / size
+		allocate(due - done)
+		done = due
+		time.Sleep(10 * time.Millisecond)
+		fmt.Sprint(len(kept), len(last))
+	}
+}
 '''
 READER = '''package main
 
@@ -285,6 +347,95 @@ def check_reader(d, e, begin, end):
         services.add(service)
     assert services == {f'shop-{name}' for name in CLIENTS}, services
     print(f'{len(out.splitlines())} totals of {len(services)} services agree')
+
+
+RATE = 100_000_000  # bytes in a second
+STEP = 15
+ROUNDS = 10  # increments that are pushed, one in each step
+
+
+def push_increments(e, program):
+    """Push what a program has allocated since the last time, as Alloy does."""
+    labels = {'__name__': 'memory', '__delta__': 'false', 'service_name': 'increments', 'pod': 'a'}
+    next_turn = time.monotonic()
+    for _ in range(ROUNDS):
+        body = urllib.request.urlopen(f'http://{program}/debug/pprof/delta_heap').read()
+        pairs = b''.join(field(1, field(1, k.encode()) + field(2, v.encode())) for k, v in labels.items())
+        message = field(1, pairs + field(2, field(1, body)))
+        answer = e.get(V1, {'Content-Type': 'application/proto'}, message)
+        assert answer.status == 200, answer.body
+        next_turn += STEP
+        time.sleep(max(0, next_turn - time.monotonic()))
+
+
+def grafana_series(e, sample_type, begin, end):
+    """{service: mean of the points of a type of memory, in bytes, or in bytes per second}."""
+    request = {
+        'profile_typeID': f'memory:{sample_type}:bytes:space:bytes',
+        'label_selector': '{}',
+        'start': begin,
+        'end': end,
+        'group_by': ['service_name'],
+        'step': STEP,
+    }
+    answer = e.get(
+        '/querier.v1.QuerierService/SelectSeries', {'Content-Type': 'application/json'}, json.dumps(request).encode()
+    )
+    means = {}
+    for series in answer.json()['series']:
+        values = [p['value'] for p in series['points']]
+        scale = STEP if sample_type == 'alloc_space' else 1
+        means[series['labels'][0]['value']] = sum(values) / len(values) / scale
+    return means
+
+
+def check_rates(e, begin, end):
+    for sample_type in ('alloc_space', 'inuse_space'):
+        means = grafana_series(e, sample_type, begin, end)
+        assert set(means) == {'scraped', 'pushed', 'increments'}, means
+        print(sample_type, {name: f'{v / RATE:.3f} of what is known' for name, v in means.items()})
+        assert all(abs(v / RATE - 1) < 0.05 for v in means.values()), (sample_type, means)
+
+
+@suite.test
+def allocations_have_one_rate_however_they_come(d):
+    port = free_port()
+    program = f'127.0.0.1:{port}'
+    central = Node(f'{d}/central', flags=['--storage.tsdb.retention.time=0'])
+    config = (
+        'scrape_configs:\n'
+        + heap_job('scraped', [program], interval='5s')
+        + f'remote_write: [{{url: "{central.url}/api/v1/write"}}]\n'
+    )
+    e = Everprof(f'{d}/e', config, ['--web.enable-push-receiver', '--storage.tsdb.retention.time=0']).ready()
+    binary = build(d, f'{SENDERS}/go', ALLOCATES, 'allocates')
+    begin = time.time()
+    allocates = Process([binary, str(RATE), program, e.url], f'{d}/allocates.log')
+    wait_until('the program', 60, lambda: answers(program))
+    push_increments(e, program)
+    allocates.stop(signal.SIGKILL)
+    # Without the first and the last intervals of the clients, which are cut.
+    spans = [int(1000 * (begin + 2.5 * STEP)), int(1000 * (time.time() - 2.5 * STEP))]
+    check_rates(e, *spans)
+    wait_until('all profiles are sent', 60, lambda: count_of(central) == count_of(e))
+    check_rates(central, *spans)
+    exported = run('query', 'export', '{__name__=~".+"}', '--from=0', '-o', f'{d}/all.tar', f'--server={e.url}')
+    assert exported.returncode == 0, exported.stderr
+    os.mkdir(f'{d}/again')
+    imported = run('tsdb', 'import', f'{d}/all.tar', f'--storage.tsdb.path={d}/again/data')
+    assert imported.returncode == 0, imported.stderr
+    check_rates(Everprof(f'{d}/again', flags=['--storage.tsdb.retention.time=0']).ready(), *spans)
+
+
+def answers(program):
+    try:
+        return urllib.request.urlopen(f'http://{program}/debug/pprof/').status == 200
+    except OSError:
+        return False
+
+
+def count_of(e):
+    return sum(len(series['timestamps']) for series in e.range('{__name__=~".+"}'))
 
 
 suite.main()
