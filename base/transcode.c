@@ -19,17 +19,16 @@
 static void transcode_name(const char *name, char out[NAME_MAX_BYTES])
 {
 	size_t n = 0;
-	bool upper = false;
+	char before = 0;
 
 	for (; *name && n + 1 < NAME_MAX_BYTES; name++) {
-		bool is_low = *name >= 'a' && *name <= 'z';
+		char c = *name;
 
-		if (*name == '_')
-			upper = true;
-		else
-			out[n++] = upper && is_low ? (char)(*name - 'a' + 'A') :
-						     *name;
-		upper = *name == '_';
+		if (before == '_' && c >= 'a' && c <= 'z')
+			c = (char)(c ^ ('a' ^ 'A'));
+		if (c != '_')
+			out[n++] = c;
+		before = *name;
 	}
 	out[n] = 0;
 }

@@ -93,9 +93,11 @@ struct pushing {
 #define PUSH_COUNTER(field_, text_, name_, help_)                      \
 	METRIC_ROW(COUNTER, struct push_metrics, field_, name_, help_, \
 		   .label = "protocol", .value = (text_))
+/* NOLINTBEGIN(bugprone-macro-parentheses): a member's name is no expression */
 #define PUSH_COUNTERS(member_, name_, help_)                        \
 	PUSH_COUNTER(member_[PUSH_INGEST], "ingest", name_, help_), \
 		PUSH_COUNTER(member_[PUSH_V1], "push", name_, help_)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 static const struct metric_row push_rows[] = {
 	PUSH_COUNTERS(requests, "everprof_push_requests_total",
@@ -536,9 +538,10 @@ static int pushing_decode(struct pushing *p, struct buf *out,
 		rc = err_set(
 			err, ERR_LIMIT,
 			"no memory for the request: the part of --ingest.memory that uploads, or this sender, may use is in use; retry later");
+	*out = buf_init(size ? size : 1);
 	return rc ? rc :
 		    push_body_decode(c, profile_store_zstd(p->tools), in->body,
-				     size, out, message, err);
+				     out, message, err);
 }
 
 /* Tell whether the message is JSON by its type. */
@@ -587,7 +590,7 @@ static int pushing_v1(struct pushing *p, struct err *err)
 {
 	struct buf inflated = { 0 };
 	struct buf converted = { 0 };
-	struct bytes message;
+	struct bytes message = { NULL, 0 };
 	struct push_series s;
 	struct wire w;
 	bool is_json;

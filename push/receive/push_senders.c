@@ -71,7 +71,8 @@ static struct push_sender *push_senders_row(struct sender_rows *rows,
 					    const struct push_sender_key *k,
 					    int64_t now_ms)
 {
-	struct push_sender *oldest = NULL;
+	struct push_sender *oldest;
+	size_t at = 0; /* of the oldest row */
 
 	for (size_t i = 0; i < rows->count; i++) {
 		struct push_sender *row = &rows->v[i];
@@ -81,14 +82,15 @@ static struct push_sender *push_senders_row(struct sender_rows *rows,
 		    push_senders_is(row->agent, k->agent) &&
 		    push_senders_is(row->user, k->user))
 			return row;
-		if (!oldest || row->last_ms < oldest->last_ms)
-			oldest = row;
+		if (row->last_ms < rows->v[at].last_ms)
+			at = i;
 	}
 	if (rows->count < rows->max) {
 		rows->v = mem_grow(rows->v, rows->count, &rows->cap,
 				   sizeof(*rows->v));
-		oldest = &rows->v[rows->count++];
+		at = rows->count++;
 	}
+	oldest = &rows->v[at];
 	*oldest = (struct push_sender){ .protocol = k->protocol,
 					.first_ms = now_ms };
 	push_senders_copy(oldest->service, k->service);

@@ -98,15 +98,13 @@ static int push_body_unzstd(struct zstd *z, struct bytes body, struct buf *out,
 }
 
 int push_body_decode(enum push_compression c, struct zstd *z, struct bytes body,
-		     size_t size, struct buf *out, struct bytes *message,
-		     struct err *err)
+		     struct buf *out, struct bytes *message, struct err *err)
 {
 	int rc;
 
 	*message = body;
 	if (c == PUSH_IDENTITY)
 		return 0;
-	*out = buf_init(size ? size : 1);
 	rc = c == PUSH_GZIP ? push_body_gunzip(body, out, err) :
 			      push_body_unzstd(z, body, out, err);
 	*message = buf_bytes(out);

@@ -40,14 +40,14 @@ size_t push_body_memory(enum push_compression c, struct bytes body,
 			size_t size);
 
 /*
- * Decompress a body into the empty buffer `out`, and set *message to the
- * result, or to the body if it is not compressed. `size` is that of
- * push_body_size(). The caller frees the buffer in any case. ERR_INVALID: the
- * body is damaged, or longer than it says; ERR_TOOBIG: longer than `size`,
- * which it did not say.
+ * Decompress a body into the empty buffer `out`, whose bound is what
+ * push_body_size() has set, and set *message to the result, or to the body if it
+ * is not compressed. The caller frees the buffer in any case. ERR_INVALID: the
+ * body is damaged, or longer than it says; ERR_TOOBIG: longer than the bound,
+ * and it did not say how long it is.
  */
 NODISCARD int push_body_decode(enum push_compression c, struct zstd *z,
-			       struct bytes body, size_t size, struct buf *out,
+			       struct bytes body, struct buf *out,
 			       struct bytes *message, struct err *err);
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pyroscope/answer/answer_points.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,9 +87,10 @@ static int points_read_steps(struct points *p, struct err *err)
 	if (range / p->options.step_ms >= TIMELINE_POINTS_MAX)
 		return err_set(
 			err, ERR_INVALID,
-			"the range has more than %d steps: use a step of at least %lld seconds",
+			"the range has more than %d steps: use a step of at least %" PRId64
+			" seconds",
 			TIMELINE_POINTS_MAX,
-			(long long)(range / 1000 / TIMELINE_POINTS_MAX + 1));
+			range / 1000 / TIMELINE_POINTS_MAX + 1);
 	/* The first point is of the step that ends at the start. */
 	p->options.from = time_steps_add(r->start, 1 - p->options.step_ms);
 	p->options.to = r->start + (range - range % p->options.step_ms);

@@ -68,7 +68,7 @@ static int render_level(struct rendering *x, struct bytes level,
 static int64_t render_number(struct bytes flame, uint64_t number)
 {
 	struct wire w = wire_init(flame);
-	struct wire_field f;
+	struct wire_field f = { .number = 0 };
 
 	while (wire_next(&w, &f)) {
 		if (f.number == number)
@@ -82,7 +82,7 @@ static int render_list(struct rendering *x, struct bytes flame, bool names,
 		       struct err *err)
 {
 	struct wire w = wire_init(flame);
-	struct wire_field f;
+	struct wire_field f = { .number = 0 };
 	bool is_empty = true;
 	int rc = 0;
 
@@ -168,7 +168,7 @@ static void render_metadata(struct rendering *x, const struct profile_id *id)
 static void render_point(struct bytes message, int64_t *ms, double *value)
 {
 	struct wire w = wire_init(message);
-	struct wire_field f;
+	struct wire_field f = { .number = 0 };
 
 	*ms = 0;
 	*value = 0;
@@ -188,7 +188,7 @@ static int render_line(struct rendering *x, struct bytes series,
 	int64_t step_ms = (int64_t)(q->step * 1000);
 	int64_t next = q->start;
 	struct wire w = wire_init(series);
-	struct wire_field f;
+	struct wire_field f = { .number = 0 };
 	int rc = 0;
 
 	json_begin(&x->j, '{');
@@ -225,7 +225,7 @@ static int render_line(struct rendering *x, struct bytes series,
 static struct str render_group(struct bytes series)
 {
 	struct wire w = wire_init(series);
-	struct wire_field f;
+	struct wire_field f = { .number = 0 };
 	struct str value = str_of("");
 
 	while (wire_next(&w, &f) && f.number == 1) {
@@ -244,7 +244,7 @@ static int render_lines(struct rendering *x, struct bytes answer, bool groups,
 			struct err *err)
 {
 	struct wire w = wire_init(answer);
-	struct wire_field f;
+	struct wire_field f = { .number = 0 };
 	bool is_empty = true;
 	int rc = 0;
 
@@ -314,7 +314,7 @@ static void render_write_side(const struct render_request *r,
 static struct bytes render_field(const struct buf *answer, uint64_t number)
 {
 	struct wire w = wire_init(buf_bytes(answer));
-	struct wire_field f;
+	struct wire_field f = { .number = 0 };
 
 	while (wire_next(&w, &f)) {
 		if (f.number == number)

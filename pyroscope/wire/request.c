@@ -178,15 +178,14 @@ static int request_store(const struct request_field *f,
 			 const struct wire_field *w,
 			 struct profile_request *out, struct err *err)
 {
-	char *at = (char *)out + f->offset;
+	void *at = (char *)out + f->offset;
 
 	switch (f->kind) {
 	case REQUEST_TEXT:
 		*(struct str *)at = str_from(w->bytes);
 		return 0;
 	case REQUEST_TEXTS:
-		return request_add_text((struct request_texts *)at,
-					str_from(w->bytes), err);
+		return request_add_text(at, str_from(w->bytes), err);
 	case REQUEST_GIVEN:
 		out->has_max_nodes = true;
 		*(int64_t *)at = (int64_t)w->value;

@@ -25,9 +25,10 @@ static int opened_run(struct opened *o, enum push_compression c)
 	o->err = (struct err){ .msg = "" };
 	buf_fini(&o->out);
 	rc = push_body_size(c, buf_bytes(&o->body), MAX, &o->size, &o->err);
+	o->out = buf_init(o->size ? o->size : 1);
 	return rc ? rc :
-		    push_body_decode(c, o->zstd, buf_bytes(&o->body), o->size,
-				     &o->out, &o->message, &o->err);
+		    push_body_decode(c, o->zstd, buf_bytes(&o->body), &o->out,
+				     &o->message, &o->err);
 }
 
 static void opened_begin(struct opened *o)
