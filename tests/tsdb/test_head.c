@@ -411,7 +411,7 @@ Test(head, missing_padding_at_the_end_of_the_log_is_no_loss)
 		cr_expect(!open_head(s));
 	}
 	cr_expect(padded, "no record of this test ends with padding");
-	cr_expect(count_listed(s, 0, 0, 32) == 20, "%zu",
+	cr_expect(count_listed(s, 0, 0, 32) == 20, "%d",
 		  count_listed(s, 0, 0, 32));
 	cr_expect(!metric_get(s->w->torn));
 	head_scene_free(s);
