@@ -224,6 +224,20 @@ size_t transcode_json_memory(struct bytes json)
 	return values * VALUE_MEMORY + 4 * json.len;
 }
 
+int transcode_format(const char *content_type, bool *is_json, struct err *err)
+{
+	struct str rest;
+	struct str type = str_trim(str_cut(str_of(content_type), ';', &rest));
+
+	*is_json = str_is_nocase(type, "application/json");
+	if (*is_json || str_is_nocase(type, "application/proto"))
+		return 0;
+	return err_set(
+		err, ERR_MEDIA,
+		"unsupported Content-Type \"%.100s\": use application/proto or application/json",
+		content_type);
+}
+
 int transcode_from_json(const struct message_type *type, struct bytes json,
 			struct buf *out, struct err *err)
 {

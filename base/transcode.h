@@ -61,6 +61,13 @@ struct message_type {
 #define TRANSCODE_DEPTH_MAX 16
 
 /*
+ * Tell by the header Content-Type whether a message is JSON or in its wire
+ * format, as the Connect protocol names them. ERR_MEDIA: neither.
+ */
+NODISCARD int transcode_format(const char *content_type, bool *is_json,
+			       struct err *err);
+
+/*
  * Read a message from JSON, and append its wire format to `out`. ERR_INVALID:
  * the text is no JSON, or a value has the wrong type; ERR_UNSUPPORTED: a value
  * of an enum has an unknown name.

@@ -16,7 +16,7 @@
 #include "pprof/filter/tagfilter.h"
 #include "pprof/graph/nodes.h"
 
-/* Largest number of frames in the option `under`: of the deepest stacks. */
+/* Largest number of frames in the option `under`; deep recursion has so many. */
 #define UNDER_MAX 1024
 
 /* The options of one report. Empty strings select the default. */

@@ -544,23 +544,6 @@ static int pushing_decode(struct pushing *p, struct buf *out,
 				     out, message, err);
 }
 
-/* Tell whether the message is JSON by its type. */
-static int pushing_check_type(const struct pushing *p, bool *is_json,
-			      struct err *err)
-{
-	struct str rest;
-	struct str type =
-		str_trim(str_cut(str_of(p->in->content_type), ';', &rest));
-
-	*is_json = str_is_nocase(type, "application/json");
-	if (*is_json || str_is_nocase(type, "application/proto"))
-		return 0;
-	return err_set(
-		err, ERR_MEDIA,
-		"unsupported Content-Type \"%.100s\": use application/proto or application/json",
-		p->in->content_type);
-}
-
 /*
  * Convert a message from JSON. What the parser needs is taken from the limiter
  * before.
@@ -594,7 +577,7 @@ static int pushing_v1(struct pushing *p, struct err *err)
 	struct push_series s;
 	struct wire w;
 	bool is_json;
-	int rc = pushing_check_type(p, &is_json, err);
+	int rc = transcode_format(p->in->content_type, &is_json, err);
 
 	if (rc)
 		return rc;

@@ -9,7 +9,7 @@
 
 /* Names of labels that every profile has, although no series has them. */
 static const char *const virtual_names[] = {
-	SERVICE_NAME, "__service_name__", "__profile_type__", "__type__",
+	SERVICE_NAME, "__service_name__", PROFILE_TYPE_LABEL, "__type__",
 	"__unit__",   "__period_type__",  "__period_unit__",
 };
 
@@ -360,7 +360,7 @@ static void answer_lists_write_type(struct buf *out, struct str text)
 
 int answer_profile_types(struct pyroscope_call *c, struct err *err)
 {
-	struct collection l = { .call = c, .name = str_of("__profile_type__") };
+	struct collection l = { .call = c, .name = str_of(PROFILE_TYPE_LABEL) };
 	int rc = answer_lists_type_values(&l, err);
 
 	string_set_sort(&l.texts);
@@ -392,18 +392,6 @@ int answer_label_values(struct pyroscope_call *c, struct err *err)
 	return rc;
 }
 
-/* Append a pair of name and value to the message Labels. */
-static void answer_lists_pair(struct buf *row, struct str name,
-			      struct str value)
-{
-	struct buf pair = { 0 };
-
-	wire_write_str(&pair, 1, name);
-	wire_write_str(&pair, 2, value);
-	wire_write_bytes(row, 1, buf_bytes(&pair));
-	buf_fini(&pair);
-}
-
 /*
  * Append the labels of a row in the order of the request: those of the series,
  * and those of the id, unless it is NULL.
@@ -427,8 +415,8 @@ static void answer_lists_row(const struct collection *l,
 			profile_id_part(id, name, &value);
 		}
 		if (value.len)
-			answer_lists_pair(row, name,
-					  str_from(buf_bytes(&value)));
+			call_write_label(row, name,
+					 str_from(buf_bytes(&value)));
 	}
 	buf_fini(&value);
 }
@@ -440,10 +428,10 @@ static void answer_lists_whole_row(const struct labels *ls, struct buf *row)
 	struct label label;
 
 	while (labels_next(&it, &label))
-		answer_lists_pair(row, label.name,
-				  answer_lists_value(ls, label.name));
+		call_write_label(row, label.name,
+				 answer_lists_value(ls, label.name));
 	if (!labels_get(ls, str_of(SERVICE_NAME)).len)
-		answer_lists_pair(row, str_of(SERVICE_NAME), service_of(ls));
+		call_write_label(row, str_of(SERVICE_NAME), service_of(ls));
 }
 
 /* Implement typed.key: a row without what profile types decide. */

@@ -228,7 +228,6 @@ static void points_write_labels(const struct points *p,
 {
 	const struct request_texts *names = &p->call->request.group_by;
 	struct buf value = { 0 };
-	struct buf pair = { 0 };
 	char text[16];
 
 	for (size_t i = 0; i < names->count; i++) {
@@ -237,19 +236,15 @@ static void points_write_labels(const struct points *p,
 					     str_of("");
 
 		buf_reset(&value);
-		buf_reset(&pair);
 		if (profile_id_is_label(names->v[i]))
 			profile_id_part(&p->query.id, names->v[i], &value);
 		else
 			buf_add(&value, own.ptr, own.len);
-		if (!value.len)
-			continue;
-		wire_write_str(&pair, 1, names->v[i]);
-		wire_write_str(&pair, 2, str_from(buf_bytes(&value)));
-		wire_write_bytes(out, 1, buf_bytes(&pair));
+		if (value.len)
+			call_write_label(out, names->v[i],
+					 str_from(buf_bytes(&value)));
 	}
 	buf_fini(&value);
-	buf_fini(&pair);
 }
 
 /* Write a group as the message Series. */

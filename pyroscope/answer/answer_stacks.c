@@ -413,17 +413,6 @@ static int stacks_write_diff(struct stacks *left, struct stacks *right,
 	return rc;
 }
 
-/* Whether both sides of a difference ask for the same profile type. */
-static bool stacks_agree(const struct stacks *a, const struct stacks *b)
-{
-	const struct profile_id *x = &a->query.id;
-	const struct profile_id *y = &b->query.id;
-
-	return str_eq(x->name, y->name) &&
-	       str_eq(x->value.type, y->value.type) &&
-	       str_eq(x->value.unit, y->value.unit);
-}
-
 int answer_diff(struct pyroscope_call *c, struct err *err)
 {
 	struct profile_request requests[2] = { 0 };
@@ -435,7 +424,7 @@ int answer_diff(struct pyroscope_call *c, struct err *err)
 	if (!rc)
 		rc = stacks_read_side(&right, c, c->request.right, &requests[1],
 				      "right", err);
-	if (!rc && !stacks_agree(&left, &right))
+	if (!rc && !profile_id_agree(&left.query.id, &right.query.id))
 		rc = err_set(err, ERR_INVALID,
 			     "the profile types of both sides must be equal");
 	if (!rc && (left.has_profiles || right.has_profiles))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pyroscope/answer/call.h"
 
+#include "base/wire_write.h"
 #include "query/merge/query_merge.h"
 
 void call_range(const struct pyroscope_call *c, int64_t *from, int64_t *to)
@@ -55,6 +56,16 @@ int call_walk(struct querier *q, struct profile_query *query, int64_t from,
 	return querier_walk(q, query->any,
 			    query->is_empty ? 0 : query->any_count, from, to,
 			    call_walk_one, &w, err);
+}
+
+void call_write_label(struct buf *out, struct str name, struct str value)
+{
+	struct buf pair = { 0 };
+
+	wire_write_str(&pair, 1, name);
+	wire_write_str(&pair, 2, value);
+	wire_write_bytes(out, 1, buf_bytes(&pair));
+	buf_fini(&pair);
 }
 
 void call_note_lost(struct pyroscope_call *c, const struct querier *q)

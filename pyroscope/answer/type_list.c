@@ -43,9 +43,7 @@ static bool type_list_same(const void *ctx, uint32_t number, const void *key)
 	const struct profile_id *id = &l->ids.v[number];
 	const struct profile_id *other = key;
 
-	return str_eq(id->name, other->name) &&
-	       str_eq(id->value.type, other->value.type) &&
-	       str_eq(id->value.unit, other->value.unit) &&
+	return profile_id_agree(id, other) &&
 	       str_eq(id->period.type, other->period.type) &&
 	       str_eq(id->period.unit, other->period.unit);
 }

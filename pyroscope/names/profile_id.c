@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pyroscope/names/profile_id.h"
 
-#define TYPE_LABEL "__profile_type__"
-
 /*
  * Names of scraped profiles, and those of the same profiles that Pyroscope's SDKs
  * push. Not allocs: it has the same values as heap, and both may be scraped.
@@ -14,6 +12,13 @@ static const struct {
 	{ "profile", "process_cpu" },
 	{ "heap", "memory" },
 };
+
+bool profile_id_agree(const struct profile_id *a, const struct profile_id *b)
+{
+	return str_eq(a->name, b->name) &&
+	       str_eq(a->value.type, b->value.type) &&
+	       str_eq(a->value.unit, b->value.unit);
+}
 
 int profile_id_parse(struct str text, struct profile_id *out, struct err *err)
 {
@@ -51,8 +56,8 @@ void profile_id_print(const struct profile_id *id, struct buf *out)
 
 bool profile_id_is_label(struct str label)
 {
-	static const char *const names[] = { TYPE_LABEL, "__type__", "__unit__",
-					     "__period_type__",
+	static const char *const names[] = { PROFILE_TYPE_LABEL, "__type__",
+					     "__unit__", "__period_type__",
 					     "__period_unit__" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -70,7 +75,7 @@ void profile_id_part(const struct profile_id *id, struct str label,
 			   str_is(label, "__period_type__") ? id->period.type :
 							      id->period.unit;
 
-	if (str_is(label, TYPE_LABEL))
+	if (str_is(label, PROFILE_TYPE_LABEL))
 		profile_id_print(id, out);
 	else
 		buf_add(out, value.ptr, value.len);

@@ -26,6 +26,12 @@ struct profile_id {
 	struct value_type period;
 };
 
+/* The label whose value is the id. */
+#define PROFILE_TYPE_LABEL "__profile_type__"
+
+/* Whether two ids are of the same name and sample type, whatever the period. */
+bool profile_id_agree(const struct profile_id *a, const struct profile_id *b);
+
 /* Parse an id. ERR_INVALID: it has not five parts, or a sixth that is unknown. */
 NODISCARD int profile_id_parse(struct str text, struct profile_id *out,
 			       struct err *err);

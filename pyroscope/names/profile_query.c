@@ -3,8 +3,6 @@
 
 #include "pyroscope/names/service.h"
 
-#define TYPE_LABEL "__profile_type__"
-
 /* Use an id; a second one that differs selects nothing. */
 static int profile_query_set_id(struct profile_query *q, struct str text,
 				struct err *err)
@@ -14,9 +12,7 @@ static int profile_query_set_id(struct profile_query *q, struct str text,
 
 	if (rc)
 		return rc;
-	if (q->has_id && (!str_eq(id.name, q->id.name) ||
-			  !str_eq(id.value.type, q->id.value.type) ||
-			  !str_eq(id.value.unit, q->id.value.unit)))
+	if (q->has_id && !profile_id_agree(&id, &q->id))
 		q->is_empty = true;
 	q->id = id;
 	q->has_id = true;
@@ -34,10 +30,10 @@ static int profile_query_read_type(struct profile_query *q,
 	struct str rest;
 
 	*is_done = true;
-	if (str_is(m->name, TYPE_LABEL) && m->op == MATCH_EQ)
+	if (str_is(m->name, PROFILE_TYPE_LABEL) && m->op == MATCH_EQ)
 		return m->value.len ? profile_query_set_id(q, m->value, err) :
 				      0;
-	if (str_is(m->name, TYPE_LABEL))
+	if (str_is(m->name, PROFILE_TYPE_LABEL))
 		return err_set(
 			err, ERR_UNSUPPORTED,
 			"the label __profile_type__ is compared by \"=\" only");

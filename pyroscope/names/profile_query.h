@@ -41,7 +41,8 @@ struct profile_query {
 /*
  * Parse a profile type, which may be empty, and a selector. ERR_INVALID: one of
  * them is malformed; ERR_UNSUPPORTED: a matcher of __profile_type__ that is not
- * "=", or one of a part of the profile type, such as __unit__, without one. The caller calls profile_query_fini() in any case.
+ * "=", or one of a part of the profile type, such as __unit__, without one. The
+ * caller calls profile_query_fini() in any case.
  */
 NODISCARD int profile_query_parse(struct profile_query *q, struct str id,
 				  struct str selector, struct err *err);

@@ -27,22 +27,6 @@ struct connecting {
 	struct bytes body;
 };
 
-/* Tell the format of the messages by the header Content-Type. */
-static int api_connect_format(struct connecting *c, struct err *err)
-{
-	struct str rest;
-	struct str type =
-		str_trim(str_cut(str_of(c->r->content_type), ';', &rest));
-
-	c->is_json = str_is_nocase(type, "application/json");
-	if (c->is_json || str_is_nocase(type, "application/proto"))
-		return 0;
-	return err_set(
-		err, ERR_MEDIA,
-		"unsupported Content-Type \"%.100s\": use application/proto or application/json",
-		c->r->content_type);
-}
-
 /* Find the method by the path /SERVICE/METHOD. */
 static int api_connect_method(struct connecting *c, struct err *err)
 {
@@ -150,7 +134,7 @@ static int api_connect_run(struct connecting *c, struct bytes request,
 static int api_connect_answer(struct connecting *c, struct err *err)
 {
 	struct buf request = { 0 };
-	int rc = api_connect_format(c, err);
+	int rc = transcode_format(c->r->content_type, &c->is_json, err);
 
 	if (!rc)
 		rc = api_connect_method(c, err);

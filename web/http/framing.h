@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Framing: decides how the headers of a request delimit its body, and whether
- * they do so in one way only, so that requests cannot be smuggled. A proxy in front of the server and
- * the server itself must see the same requests in the same bytes (RFC 9112 2.2,
- * 5.1, 5.2, 6.3). libmicrohttpd 0.9 accepts many malformed requests that a
+ * they do so in one way only, so that requests cannot be smuggled. A proxy in
+ * front of the server and the server itself must see the same requests in the
+ * same bytes (RFC 9112 2.2, 5.1, 5.2, 6.3). libmicrohttpd 0.9 accepts many malformed requests that a
  * proxy could read differently; version 1.0 does so unless it is told to be
  * strict.
  *
@@ -34,8 +34,9 @@ enum framing {
 int framing_strictness(void);
 
 /*
- * Return how the body of a request is delimited. `method` and `version` are pointers into libmicrohttpd's buffer, as passed to the
- * first callback for the request. `target` is what was recorded before
+ * Return how the body of a request is delimited. `method` and `version` are
+ * pointers into libmicrohttpd's buffer, as passed to the first callback for the
+ * request. `target` is what was recorded before
  * libmicrohttpd parsed the target, or NULL. One case is not detected: a NUL
  * right before a bare LF, because libmicrohttpd turns a CR LF into the same
  * bytes.

@@ -22,8 +22,9 @@ bool upload_is(const struct exchange *x)
 
 /*
  * Return the length of the body from Content-Length. Without this header, it is
- * 0, or for a chunked body the part for which there has to be memory. libmicrohttpd has already refused a value that is not a number below
- * 2^64, so a value that is not read is a number that int64_t cannot hold.
+ * 0, or for a chunked body the part for which there has to be memory.
+ * libmicrohttpd has already refused a value that is not a number below 2^64, so a
+ * value that is not read is a number that int64_t cannot hold.
  */
 static int64_t length_of(struct exchange *x)
 {
