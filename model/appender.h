@@ -40,6 +40,13 @@ struct sample {
 	int64_t duration_ns;
 	int64_t period;
 	/*
+	 * The names of text labels that the profile's samples have, and whether
+	 * they have others, too.
+	 */
+	const struct str *label_names;
+	size_t label_name_count;
+	bool more_label_names;
+	/*
 	 * The caller tries another time after ERR_EXISTS, so that it is not
 	 * counted as a conflict.
 	 */

@@ -10,6 +10,8 @@
  */
 bool matcher_matches(const struct matcher *m, struct str value)
 {
+	if (m->or_absent && !value.len)
+		return true;
 	switch (m->op) {
 	case MATCH_EQ:
 		return str_eq(m->value, value);

@@ -32,6 +32,8 @@ struct matcher {
 	struct str value; /* the text after the operator, unquoted */
 	/* regex compiled from `value` for MATCH_RE and MATCH_NRE; else NULL */
 	struct regex *regex;
+	/* whether a label that is missing fulfils the condition in any case */
+	bool or_absent;
 };
 
 /* Conditions that must all be fulfilled. */

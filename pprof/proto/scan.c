@@ -29,6 +29,9 @@ struct scanner {
 	uint64_t *line_functions; /* function ids that lines refer to */
 	size_t line_count;
 	size_t line_cap;
+	/* String indexes of the names of text labels, each once. */
+	uint64_t label_keys[SCAN_LABELS_MAX];
+	size_t label_key_count;
 	struct legacy *legacy; /* parser of legacy formats; NULL until needed */
 	struct scan *out;
 };
@@ -145,6 +148,29 @@ static bool scan_value(void *ctx, size_t i, uint64_t value)
 	return true;
 }
 
+/*
+ * Note the name of a label that is a text: a number has none. Profiles have few
+ * names.
+ */
+static bool scan_label(void *ctx, const uint64_t v[LABEL_FIELDS])
+{
+	struct scanner *s = ctx;
+	size_t count = s->label_key_count;
+	size_t i = 0;
+
+	if (!v[LABEL_STR])
+		return true;
+	while (i < count && s->label_keys[i] != v[LABEL_KEY])
+		i++;
+	if (i < count)
+		return true;
+	if (count < SCAN_LABELS_MAX)
+		s->label_keys[s->label_key_count++] = v[LABEL_KEY];
+	else
+		s->out->more_label_names = true;
+	return true;
+}
+
 static bool scan_sample(void *ctx)
 {
 	struct scanner *s = ctx;
@@ -162,6 +188,7 @@ struct scanner *scanner_new(void)
 		.frame = scan_frame,
 		.frames = scan_frames,
 		.value = scan_value,
+		.label = scan_label,
 		.sample = scan_sample,
 	};
 	struct scanner *s = mem_new(struct scanner);
@@ -223,7 +250,7 @@ static void find_strings(struct bytes raw, struct wanted *v, size_t count)
  */
 static void scan_resolve(struct scanner *s, struct bytes raw)
 {
-	struct wanted v[2 * TYPES_MAX + 3];
+	struct wanted v[2 * TYPES_MAX + 3 + SCAN_LABELS_MAX];
 	const struct proto_header *h = &s->reader.header;
 	struct typeset *t = &s->out->types;
 	size_t n = 0;
@@ -236,6 +263,10 @@ static void scan_resolve(struct scanner *s, struct bytes raw)
 	v[n++] = (struct wanted){ h->default_type, &t->default_type };
 	v[n++] = (struct wanted){ h->period_type[0], &t->period.type };
 	v[n++] = (struct wanted){ h->period_type[1], &t->period.unit };
+	for (size_t i = 0; i < s->label_key_count; i++)
+		v[n++] = (struct wanted){ s->label_keys[i],
+					  &s->out->label_names[i] };
+	s->out->label_name_count = s->label_key_count;
 	find_strings(raw, v, n);
 }
 
@@ -304,9 +335,12 @@ static int scan_legacy(struct scanner *s, struct bytes raw, struct scan *out,
 static void scan_reset(struct scanner *s, struct scan *out)
 {
 	s->line_count = 0;
+	s->label_key_count = 0;
 	s->out = out;
 	memset(out->totals, 0, sizeof(out->totals));
 	out->sample_count = 0;
+	out->label_name_count = 0;
+	out->more_label_names = false;
 }
 
 int scanner_run(struct scanner *s, struct bytes raw, struct scan *out,

@@ -21,6 +21,9 @@
 #include "base/err.h"
 #include "model/types.h"
 
+/* The names of more labels are not told. */
+#define SCAN_LABELS_MAX 64
+
 /* A scanner; it keeps its memory from one profile to the next. */
 struct scanner;
 
@@ -34,6 +37,10 @@ struct scan {
 	int64_t duration_ns;
 	int64_t period;
 	uint64_t hash; /* hash_bytes() of the scanned bytes */
+	/* The names of the text labels that samples have. */
+	struct str label_names[SCAN_LABELS_MAX];
+	size_t label_name_count;
+	bool more_label_names; /* there are others, too */
 };
 
 /* Create a scanner. The caller frees it with scanner_free(). */

@@ -203,4 +203,7 @@ void unpacked_sample(const struct unpacked *u, struct bytes body,
 	out->sample_count = u->scan.sample_count;
 	out->duration_ns = u->scan.duration_ns;
 	out->period = u->scan.period;
+	out->label_names = u->scan.label_names;
+	out->label_name_count = u->scan.label_name_count;
+	out->more_label_names = u->scan.more_label_names;
 }

@@ -259,6 +259,64 @@ static void mapping_missing(struct buf *b)
 	MESSAGE(b, 4, 5, 99);
 }
 
+/* Write a sample with a label of a key, and a text or a number. */
+static void labelled(struct buf *b, uint64_t key, uint64_t text)
+{
+	struct buf m = { 0 };
+
+	number(&m, 1, 1);
+	number(&m, 2, 3);
+	if (text)
+		MESSAGE(&m, 3, key, text);
+	else
+		MESSAGE(&m, 3, key, UINT64_MAX, 7);
+	bytes(b, 2, buf_bytes(&m));
+	buf_fini(&m);
+}
+
+Test(scan, names_of_text_labels_are_found_once)
+{
+	struct scan *out = mem_new(struct scan);
+	struct buf b = { 0 };
+
+	labelled(&b, 4, 5);
+	good(&b);
+	labelled(&b, 3, 5);
+	labelled(&b, 4, 6);
+	labelled(&b, 5, 0);
+	string(&b, "tenant");
+	string(&b, "endpoint");
+	string(&b, "bytes");
+	string(&b, "x");
+	cr_assert(!strcmp(verdict(&b, out), "ok"), "%s", verdict(&b, out));
+	cr_assert(out->label_name_count == 2 && !out->more_label_names);
+	cr_expect(str_is(out->label_names[0], "endpoint"));
+	cr_expect(str_is(out->label_names[1], "tenant"));
+	buf_fini(&b);
+	mem_free(out);
+}
+
+Test(scan, of_many_names_of_labels_the_first_are_told)
+{
+	struct scan *out = mem_new(struct scan);
+	struct buf b = { 0 };
+
+	good(&b);
+	for (uint64_t i = 0; i < SCAN_LABELS_MAX; i++)
+		labelled(&b, 3 + i, 1);
+	for (int i = 0; i <= SCAN_LABELS_MAX; i++)
+		string(&b, "x");
+	cr_assert(!strcmp(verdict(&b, out), "ok"));
+	cr_expect(out->label_name_count == SCAN_LABELS_MAX);
+	cr_expect(!out->more_label_names);
+	labelled(&b, 3 + SCAN_LABELS_MAX, 1);
+	cr_assert(!strcmp(verdict(&b, out), "ok"));
+	cr_expect(out->label_name_count == SCAN_LABELS_MAX);
+	cr_expect(out->more_label_names);
+	buf_fini(&b);
+	mem_free(out);
+}
+
 Test(scan, agrees_with_go_on_what_is_refused)
 {
 	cr_expect(with(string_out_of_range, "string index is out of range"));

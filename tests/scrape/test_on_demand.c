@@ -49,8 +49,9 @@ static struct wish wish_for(struct stage *t, const char *instance,
 			  .deadline_ns = clock_mono_ns() + 3600000000000LL };
 
 	if (instance)
-		w.matcher = (struct matcher){ MATCH_EQ, str_of("instance"),
-					      str_of(instance), NULL };
+		w.matcher = (struct matcher){ .op = MATCH_EQ,
+					      .name = str_of("instance"),
+					      .value = str_of(instance) };
 	return w;
 }
 

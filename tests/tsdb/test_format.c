@@ -15,6 +15,7 @@
 #include "tests/tempdir.h"
 #include "tests/tsdb/sample.h"
 #include "tsdb/block/block_writer.h"
+#include "tsdb/block/known_labels.h"
 #include "tsdb/chunk/chunk_meta.h"
 #include "tsdb/db/state.h"
 #include "tsdb/head/head.h"
@@ -111,6 +112,25 @@ Test(format, state_is_encoded_as_documented)
 }
 
 /* Every cut and every flipped bit is noticed. */
+Test(format, names_of_sample_labels_are_encoded_as_documented)
+{
+	const struct str names[] = { str_of("endpoint"), str_of("tenant") };
+	const struct sample s = { .label_names = names, .label_name_count = 2 };
+	struct tempdir dir = tempdir_make();
+	struct known_labels l;
+	struct buf b = { 0 };
+	struct err err;
+
+	known_labels_init(&l, NULL, dir.path);
+	cr_assert(!known_labels_load(&l, false, false, &err));
+	cr_assert(!known_labels_note(&l, &s, &err));
+	known_labels_encode(&l, SALT, &b);
+	cr_expect(in_page("sample-labels.md", &b));
+	known_labels_fini(&l);
+	tempdir_fini(&dir);
+	buf_fini(&b);
+}
+
 Test(format, every_damage_to_the_state_file_is_detected)
 {
 	struct state s = { .clock = { .trusted_ms = 1000, .doubt_ms = 5 } };

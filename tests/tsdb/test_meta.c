@@ -46,6 +46,9 @@ static struct meta full_meta(void)
 	for (int i = 4; i > 0; i--)
 		meta_add_source(&m, &(struct ulid){ { (uint8_t)i } });
 	meta_add_parent(&m, &parent);
+	m.has_sample_labels = true;
+	meta_add_sample_label(&m, str_of("endpoint"));
+	meta_add_sample_label(&m, str_of("\xff\""));
 	cr_expect(meta_typeset(&m, sample_types(0)) == 0);
 	cr_expect(meta_typeset(&m, sample_types(1)) == 1);
 	cr_expect(meta_typeset(&m, sample_types(0)) == 0, "each once");
@@ -80,6 +83,8 @@ Test(meta, it_comes_back)
 	cr_expect(back.sources[0].bytes[0] == 1);
 	cr_assert(back.parent_count == 1);
 	cr_expect(back.parents[0].min_ms == -5);
+	cr_assert(back.has_sample_labels && back.sample_label_count == 2);
+	cr_expect(str_is(str_from(back.sample_labels[1]), "\xff\""));
 	cr_assert(back.typeset_count == 2);
 	cr_expect(bytes_eq(back.typesets[1], sample_types(1)));
 	f = meta_file(&back, "values/000001");
@@ -115,6 +120,7 @@ Test(meta, an_empty_one_comes_back)
 	cr_assert(!back.source_count);
 	cr_assert(!back.file_count);
 	cr_expect(!back.columns);
+	cr_expect(!back.has_sample_labels);
 	meta_fini(&back);
 	buf_fini(&text);
 }
@@ -189,6 +195,10 @@ static const struct {
 	  ERR_CORRUPT },
 	{ "a type set twice", "\"typeSets\": [",
 	  "\"typeSets\": [\"01\", \"01\",", ERR_CORRUPT },
+	{ "a label without a name", "\"sampleLabels\": [",
+	  "\"sampleLabels\": [\"\",", ERR_CORRUPT },
+	{ "labels that are no list", "\"sampleLabels\": [",
+	  "\"sampleLabels\": 1, \"more\": [", ERR_CORRUPT },
 	{ "a name that is too long", "\"index\"",
 	  "\"chunks/0000000000000000000000001\"", ERR_CORRUPT },
 	{ "a name that is as long as may be", "\"index\"",

@@ -226,6 +226,8 @@ static int read_meta(struct block *b, struct err *err)
 		rc = file_read_all(f, &text, err);
 	if (!rc)
 		rc = meta_decode(buf_bytes(&text), &b->meta, err);
+	if (!rc && b->env->known_labels)
+		known_labels_note_block(b->env->known_labels, &b->meta);
 	b->bytes += text.len;
 	buf_fini(&text);
 	return rc ? err_wrap(err, rc, "%s", b->path) : 0;

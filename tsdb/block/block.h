@@ -13,6 +13,7 @@
 #include "base/metrics.h"
 #include "base/mutex.h"
 #include "tsdb/block/meta.h"
+#include "tsdb/block/known_labels.h"
 #include "tsdb/block/tombstones.h"
 #include "tsdb/chunk/tables.h"
 #include "tsdb/head/head.h"
@@ -41,6 +42,8 @@ struct block_env {
 	/* The columns codec, tried before zstd; NULL: zstd only. */
 	const struct codec *columns;
 	struct tables *tables; /* cache of dictionary tables; NULL: no cache */
+	/* NULL: nobody knows which labels samples have. */
+	struct known_labels *known_labels;
 };
 
 /* An open block. Everything but the tombstones is immutable. */

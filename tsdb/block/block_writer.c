@@ -566,6 +566,8 @@ static int block_writer_write_meta(struct block_writer *w, struct err *err)
 	struct buf text = { 0 };
 	int rc = outfile_open(&out, w->env->fs, path, err);
 
+	if (w->env->known_labels)
+		known_labels_copy(w->env->known_labels, &w->meta);
 	meta_encode(&w->meta, &text);
 	if (!rc) {
 		outfile_add(&out, buf_bytes(&text));

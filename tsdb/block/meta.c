@@ -23,6 +23,9 @@ void meta_fini(struct meta *m)
 	for (size_t i = 0; i < m->typeset_count; i++)
 		mem_free(m->typesets[i].ptr);
 	mem_free(m->typesets);
+	for (size_t i = 0; i < m->sample_label_count; i++)
+		mem_free(m->sample_labels[i].ptr);
+	mem_free(m->sample_labels);
 	mem_free(m->sources);
 	mem_free(m->parents);
 	mem_free(m->files);
@@ -90,6 +93,16 @@ uint32_t meta_typeset(struct meta *m, struct bytes typeset)
 	return (uint32_t)m->typeset_count++;
 }
 
+void meta_add_sample_label(struct meta *m, struct str name)
+{
+	m->sample_labels = mem_grow(m->sample_labels, m->sample_label_count,
+				    &m->sample_label_cap,
+				    sizeof(*m->sample_labels));
+	m->sample_labels[m->sample_label_count++] =
+		(struct bytes){ .ptr = mem_dup(name.ptr, name.len),
+				.len = name.len };
+}
+
 const struct meta_file *meta_file(const struct meta *m, const char *name)
 {
 	for (size_t i = 0; i < m->file_count; i++) {
@@ -137,14 +150,15 @@ static void encode_parents(const struct meta *m, struct buf *out)
 	buf_str(out, "\n\t\t]");
 }
 
-/* Encoded type sets are binary, so they are written in hexadecimal. */
-static void encode_typesets(const struct meta *m, struct buf *out)
+/* A list of texts of any bytes, which are written in hexadecimal. */
+static void meta_encode_texts(const char *name, const struct bytes *v,
+			      size_t count, struct buf *out)
 {
-	buf_str(out, "\t\t\"typeSets\": [");
-	for (size_t i = 0; i < m->typeset_count; i++) {
+	buf_printf(out, "\t\t\"%s\": [", name);
+	for (size_t i = 0; i < count; i++) {
 		buf_printf(out, "%s\n\t\t\t\"", i ? "," : "");
-		for (size_t k = 0; k < m->typesets[i].len; k++)
-			buf_printf(out, "%02x", m->typesets[i].ptr[k]);
+		for (size_t k = 0; k < v[i].len; k++)
+			buf_printf(out, "%02x", v[i].ptr[k]);
 		buf_str(out, "\"");
 	}
 	buf_str(out, "\n\t\t],\n");
@@ -205,7 +219,10 @@ void meta_encode(const struct meta *m, struct buf *out)
 		buf_str(out, "\t\t\"columns\": true,\n");
 	if (m->incomplete)
 		buf_str(out, "\t\t\"incomplete\": true,\n");
-	encode_typesets(m, out);
+	if (m->has_sample_labels)
+		meta_encode_texts("sampleLabels", m->sample_labels,
+				  m->sample_label_count, out);
+	meta_encode_texts("typeSets", m->typesets, m->typeset_count, out);
 	encode_files(m, out);
 	buf_str(out, "\t\t\"crc32c\": \"");
 	covered = (struct bytes){ .ptr = out->ptr + start,
@@ -310,6 +327,21 @@ static void decode_prometheus(struct meta *m, const json_t *root, bool *ok)
 	decode_parents(m, json_object_get(compaction, "parents"), ok);
 }
 
+/* Append the bytes of a text in hexadecimal, which is not empty. */
+static void meta_decode_text(const json_t *v, struct buf *out, bool *ok)
+{
+	const char *hex = text_of(v, ok);
+
+	for (; *hex && hex[1] && *ok; hex += 2) {
+		const char digits[3] = { hex[0], hex[1], 0 };
+		char *end;
+
+		buf_byte(out, (uint8_t)strtoul(digits, &end, 16));
+		*ok = *ok && !*end && !out->over;
+	}
+	*ok = *ok && !*hex && out->len;
+}
+
 /*
  * The number of a type set is its position in the list. A duplicate is damage.
  * It is detected because meta_typeset() returns the number of the first copy,
@@ -320,18 +352,27 @@ static void decode_typesets(struct meta *m, const json_t *list, bool *ok)
 	size_t n = json_array_size(list);
 
 	for (size_t i = 0; i < n && *ok; i++) {
-		const char *hex = text_of(json_array_get(list, i), ok);
 		struct buf b = buf_init(TYPESET_BYTES_MAX);
 
-		for (; *hex && hex[1] && *ok; hex += 2) {
-			const char digits[3] = { hex[0], hex[1], 0 };
-			char *end;
+		meta_decode_text(json_array_get(list, i), &b, ok);
+		*ok = *ok && meta_typeset(m, buf_bytes(&b)) == (uint32_t)i;
+		buf_fini(&b);
+	}
+}
 
-			buf_byte(&b, (uint8_t)strtoul(digits, &end, 16));
-			*ok = *ok && !*end && !b.over;
-		}
-		*ok = *ok && !*hex && b.len &&
-		      meta_typeset(m, buf_bytes(&b)) == (uint32_t)i;
+/* The array "sampleLabels", which may be missing. */
+static void meta_decode_sample_labels(struct meta *m, const json_t *list,
+				      bool *ok)
+{
+	size_t n = json_array_size(list);
+
+	m->has_sample_labels = list;
+	*ok = *ok && (!list || json_is_array(list));
+	for (size_t i = 0; i < n && *ok; i++) {
+		struct buf b = { 0 };
+
+		meta_decode_text(json_array_get(list, i), &b, ok);
+		meta_add_sample_label(m, str_from(buf_bytes(&b)));
 		buf_fini(&b);
 	}
 }
@@ -367,6 +408,7 @@ static void decode_everprof(struct meta *m, const json_t *o, bool *ok)
 	m->raw_bytes = (uint64_t)meta_read_number(o, "rawBytes", ok);
 	m->columns = json_is_true(json_object_get(o, "columns"));
 	m->incomplete = json_is_true(json_object_get(o, "incomplete"));
+	meta_decode_sample_labels(m, json_object_get(o, "sampleLabels"), ok);
 	decode_typesets(m, json_object_get(o, "typeSets"), ok);
 	meta_decode_files(m, json_object_get(o, "files"), ok);
 }

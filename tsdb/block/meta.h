@@ -75,6 +75,15 @@ struct meta {
 	 */
 	bool incomplete;
 
+	/*
+	 * The names of text labels that samples may have, which may be any bytes,
+	 * owned; false: they may have any label.
+	 */
+	bool has_sample_labels;
+	struct bytes *sample_labels;
+	size_t sample_label_count;
+	size_t sample_label_cap;
+
 	struct bytes *typesets; /* encoded type sets by number, owned */
 	size_t typeset_count;
 	size_t typeset_cap;
@@ -103,6 +112,9 @@ struct meta_file *meta_add_file(struct meta *m, const char *name);
  * none, add a copy of `typeset` first.
  */
 uint32_t meta_typeset(struct meta *m, struct bytes typeset);
+
+/* Add a copy of the name of a label that samples may have. */
+void meta_add_sample_label(struct meta *m, struct str name);
 
 /* The file with this name, borrowed; NULL if there is none. */
 const struct meta_file *meta_file(const struct meta *m, const char *name);

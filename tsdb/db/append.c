@@ -305,6 +305,10 @@ int db_append(struct appender *a, const struct sample *s, uint64_t *lsn,
 	struct tsdb *db = (struct tsdb *)a;
 	int rc = append_admit(db, s, false, err);
 
+	if (!rc)
+		rc = known_labels_note(&db->known_labels, s, err);
+	if (rc == ERR_NOSPACE)
+		db_no_space(db);
 	if (rc)
 		return rc;
 	rc = append_try(db, s, lsn, err);

@@ -99,6 +99,7 @@ struct tsdb {
 	struct interner *interner;
 	struct head_env env;
 	struct block_env benv;
+	struct known_labels known_labels;
 	struct wal *wal;
 	struct tsdb_metrics metrics;
 	/*

@@ -25,14 +25,15 @@ enum {
 };
 
 /* The first four bytes of each kind of file. */
-#define MAGIC_SEGMENT      0x45505753u /* "EPWS" */
-#define MAGIC_GROUPS       0x4550474cu /* "EPGL" */
-#define MAGIC_VALUES       0x4550564cu /* "EPVL" */
-#define MAGIC_BLOCK_VALUES 0x45505642u /* "EPVB" */
-#define MAGIC_TOMBSTONES   0x45505453u /* "EPTS" */
-#define MAGIC_STATE        0x45505354u /* "EPST" */
-#define MAGIC_KEY          0x4550574bu /* "EPWK" */
-#define MAGIC_NUMBERS      0x4550574eu /* "EPWN" */
+#define MAGIC_SEGMENT       0x45505753u /* "EPWS" */
+#define MAGIC_GROUPS        0x4550474cu /* "EPGL" */
+#define MAGIC_VALUES        0x4550564cu /* "EPVL" */
+#define MAGIC_BLOCK_VALUES  0x45505642u /* "EPVB" */
+#define MAGIC_TOMBSTONES    0x45505453u /* "EPTS" */
+#define MAGIC_STATE         0x45505354u /* "EPST" */
+#define MAGIC_SAMPLE_LABELS 0x4550534cu /* "EPSL" */
+#define MAGIC_KEY           0x4550574bu /* "EPWK" */
+#define MAGIC_NUMBERS       0x4550574eu /* "EPWN" */
 
 /*
  * Header of a file. The salt is a number that is random or derived from the WAL

@@ -16,8 +16,10 @@
  */
 static bool is_ours(const char *name)
 {
-	static const char *const names[] = { "lock",  "wal",     "ranges",
-					     "state", "ballast", "snapshots" };
+	static const char *const names[] = { "lock",         "wal",
+					     "ranges",       "state",
+					     "ballast",      "snapshots",
+					     "sample-labels" };
 	struct ulid u;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

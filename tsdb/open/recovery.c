@@ -305,6 +305,24 @@ static bool load_state(struct tsdb *db)
 	return rc == ERR_IO;
 }
 
+/*
+ * Load the names of the labels that samples have. Without them, queries take more
+ * time.
+ */
+static void load_sample_labels(struct tsdb *db, bool was_used)
+{
+	struct err err;
+
+	if (!known_labels_load(&db->known_labels, was_used, db->o.read_only,
+				&err))
+		return;
+	metric_add(db->env.corruptions, 1);
+	log_event(
+		db->o.log, LOG_ERROR,
+		"cannot read or write the file of the names of labels that samples have; queries by labels that series lack will look at the samples of all profiles",
+		LOG_FIELDS(log_err(&err)));
+}
+
 /* Refuse a directory that contains something other than a database. */
 static int check_dir(const struct tsdb *db, struct err *err)
 {
@@ -340,6 +358,8 @@ int db_load(struct tsdb *db, struct err *err)
 	}
 	if (!rc)
 		state_unread = load_state(db);
+	if (!rc)
+		load_sample_labels(db, wo.was_used);
 	if (!rc)
 		/*
 		 * Open the WAL before the heads, and the heads before the

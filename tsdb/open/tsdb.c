@@ -29,6 +29,17 @@ struct sample_log *tsdb_sample_log(struct tsdb *db)
 	return wal_sample_log(db->wal);
 }
 
+bool tsdb_samples_may_have(struct tsdb *db, struct str name)
+{
+	return known_labels_may_have(&db->known_labels, name);
+}
+
+bool tsdb_sample_labels(struct tsdb *db, void (*fn)(void *ctx, struct str name),
+			void *ctx)
+{
+	return known_labels_each(&db->known_labels, fn, ctx);
+}
+
 int tsdb_flush(struct tsdb *db, struct err *err)
 {
 	return flush_everything(db, err);
@@ -131,6 +142,7 @@ int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
 	/* The file system is all that the trash list needs. */
 	db->trash.fs = o->fs;
 	state_init(&db->state, o->fs, db->path);
+	known_labels_init(&db->known_labels, o->fs, db->path);
 	init_locks(db);
 	db->env = (struct head_env){ .fs = o->fs,
 				     .dir = mem_printf("%s/ranges", o->path),
@@ -143,7 +155,8 @@ int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
 				       .dir = db->path,
 				       .log = o->log,
 				       .corruptions = db->env.corruptions,
-				       .columns = o->columns };
+				       .columns = o->columns,
+				       .known_labels = &db->known_labels };
 	if (o->columns)
 		db->benv.tables = tables_new(o->columns, TABLES_MAX);
 	/*
@@ -219,6 +232,7 @@ void tsdb_close(struct tsdb *db)
 	mem_free(db->failed);
 	loading_forget(db);
 	state_fini(&db->state);
+	known_labels_fini(&db->known_labels);
 	interner_free(db->interner);
 	dirlock_release(db->lock);
 	pthread_cond_destroy(&db->done);

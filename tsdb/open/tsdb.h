@@ -54,6 +54,19 @@ struct appender *tsdb_appender(struct tsdb *db);
 struct sample_log *tsdb_sample_log(struct tsdb *db);
 
 /*
+ * Whether samples of any profile may have a text label of this name; if not, none
+ * has it.
+ */
+bool tsdb_samples_may_have(struct tsdb *db, struct str name);
+
+/*
+ * Call fn() for each name of a text label that samples are known to have had, in no
+ * order; fn() must not call the database. Returns false if they may have others.
+ */
+bool tsdb_sample_labels(struct tsdb *db, void (*fn)(void *ctx, struct str name),
+			void *ctx);
+
+/*
  * Flush the whole WAL into heads now; for tests and benchmarks. err may be
  * NULL. Returns ERR_NOSPACE or ERR_IO when some profiles are still only in the
  * WAL.
