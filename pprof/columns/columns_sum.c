@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pprof/columns/columns_sum.h"
 
+#include "pprof/columns/columns_keys.h"
 #include "pprof/columns/rows.h"
 #include "pprof/dictionary/borrow.h"
 #include "pprof/dictionary/layout.h"
@@ -279,22 +280,6 @@ static uint32_t meet_key(struct columns_sum *s, uint32_t key)
 	return place;
 }
 
-/*
- * Whether the shape lists as many sample types as the row has values per
- * sample. The numbers may differ in damaged or odd profiles.
- */
-static bool has_types(const struct dictionary *d, const struct row *row)
-{
-	enum dialect dialect;
-	struct layout_walk_shape w = layout_walk_shape(d, row->shape, &dialect);
-	struct shape_op op;
-	size_t n = 0;
-
-	while (layout_next_shape(&w, &op))
-		n += op.field == PROFILE_SAMPLE_TYPE;
-	return n == row->types;
-}
-
 /* Start a new sum with the row's sample types, comments, time and period. */
 static void sum_rows_begin(struct columns_sum *s, const struct dictionary *d,
 			   const struct row *row)
@@ -430,10 +415,6 @@ static void sum_rows_add_row(struct columns_sum *s, const struct row *row,
 		sum_rows_add_sample(s, row, i, ops);
 }
 
-/*
- * Refuse a row with a patch: without the patch, the columns do not give the
- * original profile, and a patch can only be applied to a whole profile.
- */
 int columns_sum_add(struct columns_sum *s, const struct codec_rows *rows,
 		    size_t i, const enum merge_op *ops, struct merge *to,
 		    struct err *err)
@@ -442,7 +423,7 @@ int columns_sum_add(struct columns_sum *s, const struct codec_rows *rows,
 	struct pprof_run layout = rows->d->layouts.v[row->layout];
 	int rc = 0;
 
-	if (rows->group->patch_lens[i] || !has_types(rows->d, row))
+	if (!columns_keys_can_sum(rows, i))
 		return err_set(
 			err, ERR_UNSUPPORTED,
 			"the rows of the profile cannot be added up; it must be decoded");
@@ -462,4 +443,20 @@ int columns_sum_add(struct columns_sum *s, const struct codec_rows *rows,
 		meet_program(s, rows->d->bindings.v[layout.first].mapping);
 	sum_rows_add_row(s, row, ops);
 	return 0;
+}
+
+int columns_sum_keys(struct columns_sum *s, const struct codec_rows *rows,
+		     size_t i, struct merge *to, struct err *err)
+{
+	const struct row *row = &rows->group->rows[i];
+
+	if (!columns_keys_can_sum(rows, i))
+		return err_set(
+			err, ERR_UNSUPPORTED,
+			"the keys of the profile are not those of its rows");
+	sum_rows_begin(s, rows->d, row);
+	s->layout = row->layout;
+	for (uint32_t k = 0; k < rows->d->keys.count; k++)
+		(void)meet_key(s, k);
+	return columns_sum_flush(s, to, err);
 }

@@ -55,4 +55,13 @@ NODISCARD int columns_sum_add(struct columns_sum *s,
 			      const enum merge_op *ops, struct merge *to,
 			      struct err *err);
 
+/*
+ * Add all keys of the table of a row to an empty merge, as samples whose values are
+ * 0: merge_place() says which sample of the result is which key. The sum must be
+ * empty, and is so afterwards. Errors as for columns_sum_add().
+ */
+NODISCARD int columns_sum_keys(struct columns_sum *s,
+			       const struct codec_rows *rows, size_t row,
+			       struct merge *to, struct err *err);
+
 #endif

@@ -42,6 +42,7 @@ void merge_free(struct merge *m)
 	vec_fini(&m->labels);
 	vec_fini(&m->extra);
 	vec_fini(&m->column);
+	vec_fini(&m->passes);
 	mem_free(m);
 }
 
@@ -69,7 +70,8 @@ size_t merge_memory(const struct merge *m)
 	       vec_memory(&m->location_map.to) + vec_memory(&m->scratch) +
 	       vec_memory(&m->frames) + vec_memory(&m->labels) +
 	       vec_memory(&m->mapping_map.to) + vec_memory(&m->sample_map.to) +
-	       vec_memory(&m->extra) + vec_memory(&m->column);
+	       vec_memory(&m->extra) + vec_memory(&m->column) +
+	       vec_memory(&m->passes);
 }
 
 /* Equality callback of the comment index. */
@@ -168,6 +170,8 @@ static int merge_add_whole(struct merge *m, const struct pprof *p,
 {
 	int rc = m->count ? merge_check_types(m, p, err) : 0;
 
+	if (!rc)
+		rc = merge_judge_labels(m, p, err);
 	if (rc)
 		return rc;
 	merge_begin(m, p);
@@ -294,6 +298,11 @@ int merge_add_more(struct merge *m, const struct pprof *p,
 		   const enum merge_op *ops, struct err *err)
 {
 	return merge_add_values_of(m, p, ops, true, err);
+}
+
+uint32_t merge_place(const struct merge *m, size_t i)
+{
+	return m->sample_map.to.v[i];
 }
 
 /*

@@ -16,7 +16,8 @@
 #ifndef PPROF_MERGE_MERGE_H
 #define PPROF_MERGE_MERGE_H
 
-#include "base/err.h"
+#include "base/limits.h"
+#include "model/matcher.h"
 #include "model/types.h"
 #include "pprof/profile/profile.h"
 
@@ -54,7 +55,8 @@ bool merge_projects(const struct typeset *types, const struct value_type *type,
  * Add a profile. `ops` has one operation for each sample type; NULL adds all
  * values. A sample is left out if its values are 0 in all types that are not
  * skipped. ERR_INVALID: the sample types or the period type do not match those
- * of the earlier profiles; the message names both, and nothing was added.
+ * of the earlier profiles; the message names both, and nothing was added. Errors
+ * of the limits of merge_match(), after which nothing was added, either.
  */
 NODISCARD int merge_add(struct merge *m, const struct pprof *p,
 			const enum merge_op *ops, struct err *err);
@@ -75,6 +77,12 @@ NODISCARD int merge_add_sum(struct merge *m, const struct pprof *p,
  */
 NODISCARD int merge_add_more(struct merge *m, const struct pprof *p,
 			     const enum merge_op *ops, struct err *err);
+
+/*
+ * Return the number of the sample of the result that sample i of the last sum has
+ * become.
+ */
+uint32_t merge_place(const struct merge *m, size_t i);
 
 /*
  * End a group of n profiles whose values are averaged: divides by n the values
@@ -119,6 +127,15 @@ void merge_label(struct merge *m, struct str key, struct str value);
  * labels. Profiles added before keep them.
  */
 void merge_no_labels(struct merge *m);
+
+/*
+ * From now on, only samples whose text labels fulfil all matchers are merged; of
+ * several labels with the same key the first counts, and a label that is missing is
+ * empty. The matchers are borrowed until the next call, and the limits, which are
+ * asked while labels are matched, until the merge is freed.
+ */
+void merge_match(struct merge *m, const struct matcher *v, size_t count,
+		 const struct limits *limits);
 
 /* Return how many profiles were added. */
 size_t merge_count(const struct merge *m);

@@ -85,6 +85,14 @@ struct merge {
 	struct value_type only;
 	struct value_type period;
 	VEC(int64_t) column; /* its values in the source */
+	/*
+	 * The matchers of samples, and for each label set of the source whether
+	 * they match it.
+	 */
+	const struct matcher *match;
+	size_t match_count;
+	const struct limits *match_limits;
+	VEC(bool) passes;
 };
 
 /*
@@ -134,6 +142,13 @@ static inline void merge_index_add(struct merge_index *x,
 	table_add(&x->table, k->hash, (uint32_t)place);
 	x->next = (uint32_t)place + 1;
 }
+
+/*
+ * Find out which label sets of p the matchers match. Errors of the limits of
+ * merge_match().
+ */
+NODISCARD int merge_judge_labels(struct merge *m, const struct pprof *p,
+				 struct err *err);
 
 /*
  * Return whether all `width` values of a row are 0, apart from the values of

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "pprof/merge/merge_private.h"
+#include "pprof/profile/label_view.h"
 #include "pprof/profile/measure.h"
 
 /*
@@ -152,6 +153,45 @@ static uint32_t map_labels(struct merge *m, struct pprof_run set)
 	return (uint32_t)m->out.label_sets.count - 1;
 }
 
+void merge_match(struct merge *m, const struct matcher *v, size_t count,
+		 const struct limits *limits)
+{
+	if (m->match_count || count)
+		m->placed_samples = 0;
+	m->match = v;
+	m->match_count = count;
+	m->match_limits = limits;
+}
+
+int merge_judge_labels(struct merge *m, const struct pprof *p, struct err *err)
+{
+	struct growth_meter meter = { 0 };
+	size_t work = 1;
+	int rc = 0;
+
+	m->passes.count = 0;
+	if (!m->match_count)
+		return 0;
+	vec_reserve(&m->passes, p->label_sets.count);
+	for (size_t k = 0; k < m->match_count; k++)
+		work += matcher_work(&m->match[k]);
+	for (uint32_t i = 0; i < p->label_sets.count && !rc; i++) {
+		struct label_view labels = label_view_of(p, i);
+
+		*vec_add(&m->passes) =
+			label_view_matches(&labels, m->match, m->match_count);
+		rc = limits_meter(m->match_limits, &meter, work + labels.count,
+				  0, err);
+	}
+	return rc;
+}
+
+/* Whether the matchers match the labels of a sample of the source. */
+static bool merge_takes(const struct merge *m, size_t sample)
+{
+	return !m->match_count || m->passes.v[m->src->samples.v[sample].labels];
+}
+
 /* Equality callback of the sample index. struct pprof_sample has no padding. */
 static bool same_sample(const void *ctx, uint32_t i, const void *key)
 {
@@ -261,7 +301,7 @@ void merge_add_samples(struct merge *m, const enum merge_op *ops)
 	for (size_t i = 0; i < src->samples.count; i++) {
 		const int64_t *v = pprof_values(src, i);
 
-		if (!merge_is_zero(v, width, ops))
+		if (!merge_is_zero(v, width, ops) && merge_takes(m, i))
 			merge_add_values(m, map_sample(m, i), v, ops);
 	}
 }
@@ -276,6 +316,8 @@ void merge_add_sum_samples(struct merge *m, const enum merge_op *ops)
 		uint32_t *to = &m->sample_map.to.v[i];
 		bool is_known = *to != PPROF_NONE;
 
+		if (!merge_takes(m, i))
+			continue;
 		if (!is_known)
 			*to = map_sample(m, i);
 		if (!is_known || !merge_is_zero(v, width, ops))

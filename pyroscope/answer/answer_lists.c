@@ -2,10 +2,12 @@
 #include "pyroscope/answer/answer_lists.h"
 
 #include "base/wire_write.h"
+#include "pyroscope/answer/sample_visit.h"
 #include "pyroscope/answer/type_list.h"
 #include "pyroscope/names/service.h"
 #include "query/select/string_set.h"
 #include "tsdb/maintain/stats.h"
+#include "tsdb/open/tsdb.h"
 
 /* Names of labels that every profile has, although no series has them. */
 static const char *const virtual_names[] = {
@@ -21,6 +23,7 @@ struct collection {
 	const struct string_set *others;
 	struct growth_meter meter;
 	struct str name; /* of the label whose values are collected */
+	size_t series;   /* whose names of labels were collected */
 	int rc;          /* of a callback that can return none */
 	struct err *err;
 };
@@ -64,32 +67,76 @@ static void collection_write(struct collection *l, uint32_t number)
 				 bytes_of(l->texts.v[i].text));
 }
 
-/*
- * Call fn() for each series that one of the matchers of the request selects, or
- * for all series if it has none; some are passed several times.
- */
-static int answer_lists_each(struct pyroscope_call *c, querier_walk_fn fn,
-			     void *ctx, struct err *err)
+/* What is done with the series of a list. */
+struct list_work {
+	querier_walk_fn walk;  /* called for each series, … */
+	sample_visit_fn visit; /* or for each label set of its samples */
+	bool is_of_samples;    /* whether labels of samples are listed */
+	void *ctx;
+};
+
+/* Do the work for the series of one query, whose samples have to be looked at. */
+static int answer_lists_visit(struct pyroscope_call *c,
+			      struct profile_query *query,
+			      const struct list_work *w, struct err *err)
 {
-	const struct request_texts *m = &c->request.matchers;
+	struct sample_visit v = { .call = c,
+				  .query = query,
+				  .fn = w->visit,
+				  .ctx = w->ctx,
+				  .all = w->is_of_samples };
+	int rc;
+
+	call_range(c, &v.from, &v.to);
+	rc = call_select(c, query, v.from, v.to, &v.q, err);
+	if (!rc)
+		rc = sample_visit_run(&v, err);
+	call_note_lost(c, v.q);
+	querier_close(v.q);
+	return rc;
+}
+
+/* Do the work for the series of one query; some are passed several times. */
+static int answer_lists_walk(struct pyroscope_call *c,
+			     struct profile_query *query,
+			     const struct list_work *w, struct err *err)
+{
 	struct querier *q = NULL;
 	int64_t from;
 	int64_t to;
-	int rc = 0;
+	int rc;
 
 	call_range(c, &from, &to);
 	query_open(c->work, c->db, &q);
+	rc = call_walk(q, query, from, to, w->walk, w->ctx, err);
+	call_note_lost(c, q);
+	querier_close(q);
+	return rc;
+}
+
+/*
+ * Do the work for the series that one of the matchers of the request selects, or for
+ * all series if it has none.
+ */
+static int answer_lists_each(struct pyroscope_call *c,
+			     const struct list_work *w, struct err *err)
+{
+	const struct sample_label_test samples = call_sample_labels(c);
+	const struct request_texts *m = &c->request.matchers;
+	int rc = 0;
+
 	for (size_t i = 0; (i < m->count || !i) && !rc; i++) {
 		struct str text = m->count ? m->v[i] : str_of("");
 		struct profile_query query;
 
-		rc = profile_query_parse(&query, str_of(""), text, err);
+		rc = profile_query_parse(&query, &samples, str_of(""), text,
+					 err);
 		if (!rc)
-			rc = call_walk(q, &query, from, to, fn, ctx, err);
+			rc = w->is_of_samples || query.sample_count ?
+				     answer_lists_visit(c, &query, w, err) :
+				     answer_lists_walk(c, &query, w, err);
 		profile_query_fini(&query);
 	}
-	call_note_lost(c, q);
-	querier_close(q);
 	return rc;
 }
 
@@ -128,6 +175,7 @@ static int answer_lists_add_names(void *ctx, const struct labels *ls,
 	struct label label;
 	int rc = 0;
 
+	l->series++;
 	while (!rc && labels_next(&it, &label))
 		rc = collection_add(l, label.name, err);
 	return rc;
@@ -151,14 +199,70 @@ static int answer_lists_texts(struct collection *l, struct str name,
 	return rc ? rc : l->rc;
 }
 
+/* Implement sample_visit_fn: collect the names of labels. */
+static int answer_lists_visit_names(void *ctx, const struct sample_visit *v,
+				    const struct label_view *labels,
+				    struct err *err)
+{
+	const struct labels *ls = querier_labels(v->q, v->series);
+	int rc = v->is_first ? answer_lists_add_names(ctx, ls, err) : 0;
+
+	for (uint32_t i = 0; i < labels->count && !rc; i++) {
+		const struct pprof_label *l = &labels->labels[i];
+		struct str name = strtab_get(labels->strings, l->key);
+
+		if (!l->is_number && sample_label_is_shown(name))
+			rc = collection_add(ctx, name, err);
+	}
+	return rc;
+}
+
+/* Callback for each name that labels of samples have had. */
+static void collection_take_sample_label(void *ctx, struct str name)
+{
+	if (sample_label_is_shown(name))
+		collection_take(ctx, name);
+}
+
+/* Of at most so many series, samples are looked at for the names of their labels. */
+#define SERIES_LOOKED 1000
+
+/*
+ * Collect the names of labels. `of_samples` are those that samples of any profile have
+ * had; `is_all`: they had no others. Of many series they are all listed, as it would
+ * take too long to find out which of them these series have.
+ */
+static int answer_lists_names(struct collection *l,
+			      const struct collection *of_samples, bool is_all,
+			      struct err *err)
+{
+	struct list_work work = { .walk = answer_lists_add_names,
+				  .visit = answer_lists_visit_names,
+				  .ctx = l };
+	bool everything = answer_lists_all(l->call) && is_all;
+	int rc = everything ? answer_lists_texts(l, str_of(""), err) :
+			      answer_lists_each(l->call, &work, err);
+
+	work.is_of_samples = of_samples->texts.count || !is_all;
+	if (!rc && work.is_of_samples && !everything &&
+	    l->series <= SERIES_LOOKED)
+		return answer_lists_each(l->call, &work, err);
+	for (size_t i = 0; i < of_samples->texts.count && !rc; i++)
+		rc = collection_add(l, of_samples->texts.v[i].text, err);
+	return rc;
+}
+
 int answer_label_names(struct pyroscope_call *c, struct err *err)
 {
-	struct collection l = { .call = c };
-	struct collection shown = { .call = c };
-	int rc = answer_lists_all(c) ?
-			 answer_lists_texts(&l, str_of(""), err) :
-			 answer_lists_each(c, answer_lists_add_names, &l, err);
+	struct collection of_samples = { .call = c, .err = err };
+	struct collection l = { .call = c, .others = &of_samples.texts };
+	struct collection shown = { .call = c, .others = &l.texts };
+	bool is_all = tsdb_sample_labels(c->db, collection_take_sample_label,
+					 &of_samples);
+	int rc = of_samples.rc;
 
+	if (!rc)
+		rc = answer_lists_names(&l, &of_samples, is_all, err);
 	for (size_t i = 0;
 	     !rc && l.texts.count && i < ARRAY_SIZE(virtual_names); i++)
 		rc = collection_add(&l, str_of(virtual_names[i]), err);
@@ -170,6 +274,7 @@ int answer_label_names(struct pyroscope_call *c, struct err *err)
 	}
 	if (!rc)
 		collection_write(&shown, 1);
+	string_set_fini(&of_samples.texts);
 	string_set_fini(&l.texts);
 	string_set_fini(&shown.texts);
 	return rc;
@@ -193,6 +298,32 @@ static int answer_lists_add_value(void *ctx, const struct labels *ls,
 	struct str value = answer_lists_value(ls, l->name);
 
 	return value.len ? collection_add(l, value, err) : 0;
+}
+
+/* Return the value that samples have of a label. */
+static struct str answer_lists_sample_value(const struct label_view *labels,
+					    struct str name)
+{
+	return sample_label_is_shown(name) ? label_view_text(labels, name) :
+					     str_of("");
+}
+
+/* Implement sample_visit_fn: collect values of a label. */
+static int answer_lists_visit_value(void *ctx, const struct sample_visit *v,
+				    const struct label_view *labels,
+				    struct err *err)
+{
+	const struct labels *ls = querier_labels(v->q, v->series);
+	struct collection *l = ctx;
+	struct str value = answer_lists_value(ls, l->name);
+	bool is_of_series = value.len;
+	int rc = 0;
+
+	if (!is_of_series)
+		value = answer_lists_sample_value(labels, l->name);
+	if (value.len)
+		rc = collection_add(l, value, err);
+	return rc ? rc : is_of_series || !v->all;
 }
 
 /* So many series that are alike tell the profile types of all of them. */
@@ -241,56 +372,86 @@ static int answer_lists_pick(void *ctx, const struct labels *ls,
 	return rc ? rc : is_new;
 }
 
+/* Collect the ids of a series that is selected. */
+static int answer_lists_take_series(struct typed *t, struct querier *q,
+				    size_t i, struct err *err)
+{
+	int rc;
+
+	type_list_reset(&t->types);
+	rc = type_list_add(&t->types, q, i, err);
+	for (size_t k = 0; k < t->types.ids.count && !rc; k++)
+		rc = t->take(t, querier_labels(q, i), &t->types.ids.v[k], err);
+	return rc;
+}
+
 /* Collect the ids of the series that were selected. */
 static int answer_lists_take_ids(struct typed *t, struct querier *q,
 				 struct err *err)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < querier_count(q) && !rc; i++) {
-		type_list_reset(&t->types);
-		rc = type_list_add(&t->types, q, i, err);
-		for (size_t k = 0; k < t->types.ids.count && !rc; k++)
-			rc = t->take(t, querier_labels(q, i),
-				     &t->types.ids.v[k], err);
-	}
+	for (size_t i = 0; i < querier_count(q) && !rc; i++)
+		rc = answer_lists_take_series(t, q, i, err);
 	return rc;
 }
 
-/* Collect ids of the series that a matcher of the request selects. */
-static int answer_lists_type_series(struct typed *t, struct str matcher,
+/* Implement sample_visit_fn: collect the ids of a few series that are alike. */
+static int answer_lists_visit_ids(void *ctx, const struct sample_visit *v,
+				  const struct label_view *labels UNUSED,
+				  struct err *err)
+{
+	int rc = answer_lists_pick(ctx, querier_labels(v->q, v->series), err);
+
+	if (rc == 1)
+		rc = answer_lists_take_series(ctx, v->q, v->series, err);
+	return rc ? rc : 1;
+}
+
+/* Collect ids of the series that a query selects. */
+static int answer_lists_type_series(struct typed *t,
+				    struct profile_query *query,
 				    struct err *err)
 {
+	const struct list_work by_samples = { .visit = answer_lists_visit_ids,
+					      .ctx = t };
 	struct pyroscope_call *c = t->to->call;
-	struct profile_query query;
 	struct querier *q = NULL;
 	int64_t from;
 	int64_t to;
-	int rc = profile_query_parse(&query, str_of(""), matcher, err);
+	int rc;
 
+	if (query->sample_count)
+		return answer_lists_visit(c, query, &by_samples, err);
 	call_range(c, &from, &to);
 	query_open(c->work, c->db, &q);
-	if (!rc)
-		rc = call_walk(q, &query, from, to, answer_lists_pick, t, err);
+	rc = call_walk(q, query, from, to, answer_lists_pick, t, err);
 	if (!rc)
 		rc = answer_lists_take_ids(t, q, err);
 	call_note_lost(c, q);
 	querier_close(q);
-	profile_query_fini(&query);
 	return rc;
 }
 
 /* The same for all matchers of the request, or for all series. */
 static int answer_lists_typed(struct typed *t, struct err *err)
 {
+	const struct sample_label_test samples =
+		call_sample_labels(t->to->call);
 	const struct request_texts *m = &t->to->call->request.matchers;
 	int rc = 0;
 
 	t->to->others = &t->seen;
 	type_list_init(&t->types, t->to->call);
-	for (size_t i = 0; (i < m->count || !i) && !rc; i++)
-		rc = answer_lists_type_series(
-			t, m->count ? m->v[i] : str_of(""), err);
+	for (size_t i = 0; (i < m->count || !i) && !rc; i++) {
+		struct profile_query query;
+
+		rc = profile_query_parse(&query, &samples, str_of(""),
+					 m->count ? m->v[i] : str_of(""), err);
+		if (!rc)
+			rc = answer_lists_type_series(t, &query, err);
+		profile_query_fini(&query);
+	}
 	type_list_fini(&t->types);
 	t->to->others = NULL;
 	string_set_fini(&t->seen);
@@ -372,9 +533,15 @@ int answer_profile_types(struct pyroscope_call *c, struct err *err)
 
 int answer_label_values(struct pyroscope_call *c, struct err *err)
 {
+	const struct sample_label_test samples = call_sample_labels(c);
 	struct collection l = { .call = c, .name = c->request.name };
+	bool is_of_samples = sample_label_is_possible(&samples, l.name);
 	bool is_virtual = service_is_label(l.name) ||
 			  str_is(l.name, LABEL_NAME);
+	const struct list_work work = { .walk = answer_lists_add_value,
+					.visit = answer_lists_visit_value,
+					.is_of_samples = is_of_samples,
+					.ctx = &l };
 	int rc;
 
 	if (!l.name.len)
@@ -382,40 +549,52 @@ int answer_label_values(struct pyroscope_call *c, struct err *err)
 			       "the name of a label is missing");
 	if (profile_id_is_label(l.name))
 		rc = answer_lists_type_values(&l, err);
-	else if (!is_virtual && answer_lists_all(c))
+	else if (!is_virtual && !is_of_samples && answer_lists_all(c))
 		rc = answer_lists_texts(&l, l.name, err);
 	else
-		rc = answer_lists_each(c, answer_lists_add_value, &l, err);
+		rc = answer_lists_each(c, &work, err);
 	if (!rc)
 		collection_write(&l, 1);
 	string_set_fini(&l.texts);
 	return rc;
 }
 
-/*
- * Append the labels of a row in the order of the request: those of the series,
- * and those of the id, unless it is NULL.
- */
+/* What the labels of a row are taken from. */
+struct list_row {
+	const struct labels *ls;
+	const struct label_view *labels; /* of samples; NULL: none */
+	const struct profile_id *id;     /* NULL: it is not known */
+};
+
+/* Append the value of a label of a row to `out`. */
+static void answer_lists_row_value(const struct list_row *r, struct str name,
+				   struct buf *out)
+{
+	struct str value;
+
+	if (profile_id_is_label(name)) {
+		if (r->id)
+			profile_id_part(r->id, name, out);
+		return;
+	}
+	value = answer_lists_value(r->ls, name);
+	if (!value.len && r->labels)
+		value = answer_lists_sample_value(r->labels, name);
+	buf_add(out, value.ptr, value.len);
+}
+
+/* Append the labels of a row in the order of the request. */
 static void answer_lists_row(const struct collection *l,
-			     const struct labels *ls,
-			     const struct profile_id *id, struct buf *row)
+			     const struct list_row *r, struct buf *row)
 {
 	const struct request_texts *names = &l->call->request.label_names;
 	struct buf value = { 0 };
 
 	for (size_t i = 0; i < names->count; i++) {
-		struct str name = names->v[i];
-
 		buf_reset(&value);
-		if (!profile_id_is_label(name)) {
-			struct str v = answer_lists_value(ls, name);
-
-			buf_add(&value, v.ptr, v.len);
-		} else if (id) {
-			profile_id_part(id, name, &value);
-		}
+		answer_lists_row_value(r, names->v[i], &value);
 		if (value.len)
-			call_write_label(row, name,
+			call_write_label(row, names->v[i],
 					 str_from(buf_bytes(&value)));
 	}
 	buf_fini(&value);
@@ -438,55 +617,121 @@ static void answer_lists_whole_row(const struct labels *ls, struct buf *row)
 static void answer_lists_row_key(const struct typed *t, const struct labels *ls,
 				 struct buf *out)
 {
-	answer_lists_row(t->to, ls, NULL, out);
+	const struct list_row row = { .ls = ls };
+
+	answer_lists_row(t->to, &row, out);
 }
 
-/* Implement typed.take for rows. */
-static int answer_lists_take_row(struct typed *t, const struct labels *ls,
-				 const struct profile_id *id, struct err *err)
+/* Add a row. */
+static int answer_lists_add(struct collection *l, const struct list_row *r,
+			    struct err *err)
 {
-	struct buf row = { 0 };
-	int rc;
-
-	answer_lists_row(t->to, ls, id, &row);
-	rc = collection_add(t->to, str_from(buf_bytes(&row)), err);
-	buf_fini(&row);
-	return rc;
-}
-
-/* Callback for each series: add its row. */
-static int answer_lists_add_row(void *ctx, const struct labels *ls,
-				struct err *err)
-{
-	struct collection *l = ctx;
 	size_t names = l->call->request.label_names.count;
 	struct buf row = { 0 };
 	int rc = collection_meter(l, 1 + names, err);
 
 	if (names)
-		answer_lists_row(l, ls, NULL, &row);
+		answer_lists_row(l, r, &row);
 	else
-		answer_lists_whole_row(ls, &row);
+		answer_lists_whole_row(r->ls, &row);
 	if (!rc && row.len)
 		rc = collection_add(l, str_from(buf_bytes(&row)), err);
 	buf_fini(&row);
 	return rc;
 }
 
+/* Implement typed.take for rows. */
+static int answer_lists_take_row(struct typed *t, const struct labels *ls,
+				 const struct profile_id *id, struct err *err)
+{
+	const struct list_row row = { .ls = ls, .id = id };
+
+	return answer_lists_add(t->to, &row, err);
+}
+
+/* Callback for each series: add its row. */
+static int answer_lists_add_row(void *ctx, const struct labels *ls,
+				struct err *err)
+{
+	const struct list_row row = { .ls = ls };
+
+	return answer_lists_add(ctx, &row, err);
+}
+
+/* Implement sample_visit_fn: add a row. */
+static int answer_lists_visit_row(void *ctx, const struct sample_visit *v,
+				  const struct label_view *labels,
+				  struct err *err)
+{
+	const struct list_row row = { .ls = querier_labels(v->q, v->series),
+				      .labels = labels };
+	int rc = answer_lists_add(ctx, &row, err);
+
+	return rc ? rc : !v->all;
+}
+
+/* Implement sample_visit_fn: add a row of each id of the series. */
+static int answer_lists_visit_typed_row(void *ctx, const struct sample_visit *v,
+					const struct label_view *labels,
+					struct err *err)
+{
+	struct typed *t = ctx;
+	int rc = 0;
+
+	if (v->is_first) {
+		type_list_reset(&t->types);
+		rc = type_list_add(&t->types, v->q, v->series, err);
+	}
+	for (size_t k = 0; k < t->types.ids.count && !rc; k++) {
+		const struct list_row row = { .ls = querier_labels(v->q,
+								   v->series),
+					      .labels = labels,
+					      .id = &t->types.ids.v[k] };
+
+		rc = answer_lists_add(t->to, &row, err);
+	}
+	return rc;
+}
+
+/* Add the rows that have labels of samples and those of profile types. */
+static int answer_lists_typed_samples(struct typed *t, struct err *err)
+{
+	const struct list_work work = { .visit = answer_lists_visit_typed_row,
+					.is_of_samples = true,
+					.ctx = t };
+	int rc;
+
+	type_list_init(&t->types, t->to->call);
+	rc = answer_lists_each(t->to->call, &work, err);
+	type_list_fini(&t->types);
+	return rc;
+}
+
 int answer_series_list(struct pyroscope_call *c, struct err *err)
 {
+	const struct sample_label_test samples = call_sample_labels(c);
 	const struct request_texts *names = &c->request.label_names;
 	struct collection l = { .call = c };
 	struct typed t = { .to = &l,
 			   .key = answer_lists_row_key,
 			   .take = answer_lists_take_row };
+	struct list_work work = { .walk = answer_lists_add_row,
+				  .visit = answer_lists_visit_row,
+				  .ctx = &l };
 	bool has_types = false;
 	int rc;
 
-	for (size_t i = 0; i < names->count; i++)
+	for (size_t i = 0; i < names->count; i++) {
 		has_types |= profile_id_is_label(names->v[i]);
-	rc = has_types ? answer_lists_typed(&t, err) :
-			 answer_lists_each(c, answer_lists_add_row, &l, err);
+		work.is_of_samples |=
+			sample_label_is_possible(&samples, names->v[i]);
+	}
+	if (!has_types)
+		rc = answer_lists_each(c, &work, err);
+	else if (work.is_of_samples)
+		rc = answer_lists_typed_samples(&t, err);
+	else
+		rc = answer_lists_typed(&t, err);
 	if (!rc)
 		collection_write(&l, 2);
 	string_set_fini(&l.texts);

@@ -8,9 +8,12 @@
 
 #include "base/wire_write.h"
 #include "pprof/merge/merge.h"
+#include "pyroscope/answer/sample_filter.h"
 #include "pyroscope/names/service.h"
 #include "pyroscope/wire/messages.h"
+#include "query/history/sample_totals.h"
 #include "query/history/timeline.h"
+#include "query/merge/symbolize.h"
 #include "query/select/coverage.h"
 
 /* Heartbeats are read from so long before the profiles. */
@@ -33,6 +36,15 @@ struct points {
 	 * the request, whose names may have commas.
 	 */
 	struct buf group_by;
+	/*
+	 * The labels of the request by which samples are grouped, and which of
+	 * them is which; and which samples count.
+	 */
+	VEC(struct str) sample_names;
+	VEC(uint32_t) sample_places; /* by label: UINT32_MAX: not of samples */
+	struct sample_filter filter;
+	struct sample_totals_options sampling;
+	struct sample_totals samples;
 	/* The profiles of a series that have the profile type, and scratch. */
 	VEC(struct totals_row) rows;
 	struct typeset *types;
@@ -67,6 +79,67 @@ static void points_read_groups(struct points *p)
 		buf_byte(&p->group_by, ',');
 	}
 	p->options.group_by = str_from(buf_bytes(&p->group_by));
+}
+
+/* Find the labels that samples may have. */
+static void points_read_sample_names(struct points *p)
+{
+	const struct sample_label_test test = call_sample_labels(p->call);
+	const struct request_texts *names = &p->call->request.group_by;
+
+	for (size_t i = 0; i < names->count; i++) {
+		bool is_possible = sample_label_is_possible(&test, names->v[i]);
+
+		*vec_add(&p->sample_places) =
+			is_possible ? (uint32_t)p->sample_names.count :
+				      UINT32_MAX;
+		if (is_possible)
+			*vec_add(&p->sample_names) = names->v[i];
+	}
+}
+
+/*
+ * Keep the samples of a profile that the request selects. Its addresses get names
+ * before, as those of a flame graph do.
+ */
+static int points_filter_samples(void *ctx, struct pprof *profile,
+				 struct err *err)
+{
+	struct points *p = ctx;
+	int64_t now = clock_mono_ns();
+	int64_t left = p->call->work->deadline_ns - now;
+	struct symbolize names = { .symbolizer = p->call->symbolizer,
+				   .limits = p->options.limits,
+				   .deadline_ns = now + left / 2 };
+	int rc = profile_symbolize(&names, profile, err);
+
+	return rc ? rc :
+		    sample_filter_apply(&p->filter, profile, &p->options.limits,
+					err);
+}
+
+/* Find out which samples count. */
+static int points_read_samples(struct points *p, struct err *err)
+{
+	int rc = sample_filter_read(&p->filter, &p->call->request, err);
+
+	if (rc)
+		return rc;
+	points_read_sample_names(p);
+	p->sampling = (struct sample_totals_options){
+		.work = p->call->work,
+		.type = &p->query.id.value,
+		.matchers = p->query.sample_ones,
+		.matcher_count = p->query.sample_count,
+		.names = p->sample_names.v,
+		.name_count = p->sample_names.count,
+		.filter = sample_filter_is_set(&p->filter) ?
+				  points_filter_samples :
+				  NULL,
+		.filter_ctx = p,
+	};
+	sample_totals_init(&p->samples, &p->sampling);
+	return 0;
 }
 
 /* ERR_INVALID: the steps do not fit the range. */
@@ -110,12 +183,29 @@ static int points_no_labels(struct labels **out, struct err *err)
 	return rc;
 }
 
+/* Return the value of label `i` of the request. */
+static struct str points_label(const struct points *p, const struct labels *ls,
+			       const struct str *of_samples, size_t i)
+{
+	struct str name = p->call->request.group_by.v[i];
+	struct str value = service_is_label(name)   ? service_of(ls) :
+			   str_is(name, LABEL_NAME) ? p->query.id.name :
+						      labels_get(ls, name);
+	uint32_t place = p->sample_places.v[i];
+
+	return value.len || !of_samples || place == UINT32_MAX ?
+		       value :
+		       of_samples[place];
+}
+
 /*
- * Make the labels by which a series is grouped. *out is NULL if the series has
- * none of those of the request.
+ * Make the labels by which a series is grouped; `of_samples`: the values that its
+ * samples have of p->sample_names, NULL: all of its samples count. *out is NULL if
+ * the series has none of those of the request.
  */
 static int points_labels(const struct points *p, const struct labels *ls,
-			 struct labels **out, struct err *err)
+			 const struct str *of_samples, struct labels **out,
+			 struct err *err)
 {
 	const struct request_texts *names = &p->call->request.group_by;
 	struct labels_builder b = { 0 };
@@ -124,12 +214,9 @@ static int points_labels(const struct points *p, const struct labels *ls,
 
 	*out = NULL;
 	for (size_t i = 0; i < names->count; i++) {
-		struct str name = names->v[i];
+		struct str value = points_label(p, ls, of_samples, i);
 
-		labels_set(&b, points_name(i, text),
-			   service_is_label(name)   ? service_of(ls) :
-			   str_is(name, LABEL_NAME) ? p->query.id.name :
-						      labels_get(ls, name));
+		labels_set(&b, points_name(i, text), value);
 	}
 	if (b.count)
 		rc = labels_build(&b, out, err);
@@ -168,13 +255,48 @@ static int points_filter(struct points *p, struct totals_view *t,
 	return rc;
 }
 
+/* Add totals of a series to the timeline. */
+static int points_add_view(struct points *p, const struct labels *own,
+			   const struct str *of_samples,
+			   const struct totals_view *t,
+			   const struct coverage_node *node, struct err *err)
+{
+	struct labels *shown = NULL;
+	int rc = points_labels(p, own, of_samples, &shown, err);
+
+	/* A series without the labels is in the group without labels. */
+	if (!rc)
+		rc = timeline_add(&p->timeline, shown ? shown : p->no_labels, t,
+				  node, true, err);
+	labels_unref(shown);
+	return rc;
+}
+
+/* Add series number `i` by the samples of its profiles. */
+static int points_add_samples(struct points *p, size_t i,
+			      const struct totals_view *t,
+			      const struct coverage_node *node, struct err *err)
+{
+	struct sample_totals *s = &p->samples;
+	int rc = sample_totals_read(s, p->q, i, t, err);
+
+	for (size_t k = 0; k < s->present.count && !rc; k++) {
+		uint32_t group = s->present.v[k];
+		struct totals_view view = sample_totals_view(s, group);
+
+		rc = points_add_view(p, querier_labels(p->q, i),
+				     s->groups.v[group].values, &view, node,
+				     err);
+	}
+	return rc;
+}
+
 /* Add a series to the timeline. */
 static int points_add(struct points *p, size_t i, struct err *err)
 {
 	struct labels *own = querier_labels(p->q, i);
 	const struct coverage_node *node = NULL;
 	struct totals_view t = { 0 };
-	struct labels *shown = NULL;
 	int64_t from;
 	int64_t to;
 	int rc = coverage_find(&p->coverage, own, &node, err);
@@ -185,12 +307,9 @@ static int points_add(struct points *p, size_t i, struct err *err)
 	if (!rc)
 		rc = points_filter(p, &t, err);
 	if (!rc && t.count)
-		rc = points_labels(p, own, &shown, err);
-	/* A series without the labels is in the group without labels. */
-	if (!rc && t.count)
-		rc = timeline_add(&p->timeline, shown ? shown : p->no_labels,
-				  &t, node, true, err);
-	labels_unref(shown);
+		rc = sample_totals_needed(&p->samples, own) ?
+			     points_add_samples(p, i, &t, node, err) :
+			     points_add_view(p, own, NULL, &t, node, err);
 	return rc ? rc : query_check_deadline(p->call->work, err);
 }
 
@@ -322,14 +441,6 @@ static int points_write_all(struct points *p, struct err *err)
 /* ERR_UNSUPPORTED, ERR_INVALID: the request asks for what there is not. */
 static int points_check(const struct pyroscope_call *c, struct err *err)
 {
-	const struct stack_selector *s = &c->request.stacks;
-
-	if (s->call_site.count || s->include_names.count ||
-	    s->exclude_names.count || s->include_regexes.count ||
-	    s->exclude_regexes.count)
-		return err_set(
-			err, ERR_UNSUPPORTED,
-			"values over time cannot be of some stacks only");
 	if (c->request.aggregation == AGGREGATION_AVERAGE)
 		return err_set(err, ERR_UNSUPPORTED,
 			       "averages over time are not supported");
@@ -350,11 +461,17 @@ static int points_run(struct points *p, struct err *err)
 	coverage_init(&p->coverage, c->db, c->work,
 		      time_steps_add(from, -POINTS_BEATS_MS), to);
 	rc = call_select(c, &p->query, from, to, &p->q, err);
+	querier_sequential(p->q);
 	for (size_t i = 0; i < querier_count(p->q) && !rc; i++)
 		rc = points_add(p, i, err);
 	if (!rc)
 		rc = points_write_all(p, err);
 	call_note_lost(c, p->q);
+	if (!c->warning && p->samples.damaged)
+		c->warning = arena_printf(
+			c->arena,
+			"%zu profiles could not be read and are left out; the first error: %s",
+			p->samples.damaged, p->samples.damage.msg);
 	if (!c->warning && coverage_lost(&p->coverage))
 		c->warning =
 			"heartbeats could not be read, so programs that were idle are missing";
@@ -365,11 +482,12 @@ static int points_run(struct points *p, struct err *err)
 
 int answer_points(struct pyroscope_call *c, struct err *err)
 {
+	const struct sample_label_test samples = call_sample_labels(c);
 	struct points p = { .call = c };
 	int rc = points_check(c, err);
 
 	if (!rc)
-		rc = profile_query_parse(&p.query, c->request.type_id,
+		rc = profile_query_parse(&p.query, &samples, c->request.type_id,
 					 c->request.selector, err);
 	if (!rc && !p.query.has_id)
 		rc = err_set(err, ERR_INVALID, "the profile type is missing");
@@ -381,7 +499,13 @@ int answer_points(struct pyroscope_call *c, struct err *err)
 		rc = points_no_labels(&p.no_labels, err);
 	p.options.limits = query_limits(c->work);
 	if (!rc)
+		rc = points_read_samples(&p, err);
+	if (!rc)
 		rc = points_run(&p, err);
+	sample_totals_fini(&p.samples);
+	sample_filter_fini(&p.filter);
+	vec_fini(&p.sample_names);
+	vec_fini(&p.sample_places);
 	timeline_fini(&p.timeline);
 	profile_query_fini(&p.query);
 	labels_unref(p.no_labels);

@@ -341,10 +341,11 @@ static int render_write(struct rendering *x, const struct profile_id *id,
 }
 
 /* ERR_INVALID: a query has no profile type. */
-static int render_read_id(struct str query, struct profile_query *out,
-			  struct err *err)
+static int render_read_id(const struct pyroscope_call *c, struct str query,
+			  struct profile_query *out, struct err *err)
 {
-	int rc = profile_query_parse(out, str_of(""), query, err);
+	const struct sample_label_test samples = call_sample_labels(c);
+	int rc = profile_query_parse(out, &samples, str_of(""), query, err);
 
 	if (!rc && !out->has_id)
 		rc = err_set(err, ERR_INVALID,
@@ -360,7 +361,7 @@ int answer_render(struct pyroscope_call *c, const struct render_request *r,
 	struct buf answer = { 0 };
 	struct buf left = { 0 };
 	struct buf right = { 0 };
-	int rc = render_read_id(r->side.query, &query, err);
+	int rc = render_read_id(c, r->side.query, &query, err);
 
 	c->request = render_side_request(r, &r->side);
 	if (r->is_diff) {

@@ -32,7 +32,6 @@ struct stacks {
 	struct query_merge_options merging;
 	struct query_merge merge;
 	struct sample_filter filter;
-	struct report_options sites;   /* the call sites, as a filter */
 	struct report_options options; /* of the report */
 	bool has_profiles;
 };
@@ -49,11 +48,8 @@ static void stacks_fini(struct stacks *s)
 /* Read which stacks and samples the request selects. */
 static int stacks_read_filters(struct stacks *s, struct err *err)
 {
-	const struct request_texts *site = &s->request->stacks.call_site;
 	int rc = sample_filter_read(&s->filter, s->request, err);
 
-	for (size_t i = 0; i < site->count && !rc; i++)
-		rc = report_option(&s->sites, str_of("under"), site->v[i], err);
 	if (!rc && s->request->profile_ids.count)
 		rc = err_set(err, ERR_UNSUPPORTED,
 			     "profiles cannot be selected by ids");
@@ -76,12 +72,13 @@ static int stacks_read_nodes(struct stacks *s, struct err *err)
 static int stacks_read(struct stacks *s, struct pyroscope_call *c,
 		       const struct profile_request *r, struct err *err)
 {
+	const struct sample_label_test samples = call_sample_labels(c);
 	int rc;
 
 	*s = (struct stacks){ .call = c, .request = r };
 	report_options_init(&s->options);
-	report_options_init(&s->sites);
-	rc = profile_query_parse(&s->query, r->type_id, r->selector, err);
+	rc = profile_query_parse(&s->query, &samples, r->type_id, r->selector,
+				 err);
 	if (!rc && !s->query.has_id)
 		rc = err_set(err, ERR_INVALID, "the profile type is missing");
 	if (!rc && r->end < r->start)
@@ -110,6 +107,8 @@ static int stacks_merge(struct stacks *s, struct err *err)
 					 .any_count = s->query.any_count,
 					 .keep = profile_query_keep,
 					 .keep_ctx = &s->query,
+					 .sample_ones = s->query.sample_ones,
+					 .sample_count = s->query.sample_count,
 					 .merged = true,
 					 .from = s->request->start,
 					 .to = s->request->end };
@@ -150,20 +149,12 @@ static int stacks_symbolize(struct stacks *s, struct pprof *p, struct err *err)
 static int stacks_finish(struct stacks *s, struct pprof **p, struct err *err)
 {
 	struct limits limits = query_merge_limits(&s->merge);
-	struct report r;
 	int rc = query_merge_finish(&s->merge, p, err);
 
 	if (!rc)
 		rc = stacks_symbolize(s, *p, err);
 	if (!rc && sample_filter_is_set(&s->filter))
 		rc = sample_filter_apply(&s->filter, *p, &limits, err);
-	if (rc || !s->request->stacks.call_site.count)
-		return rc;
-	/* The report itself is not used: its options filter the profile. */
-	s->sites.limits = limits;
-	rc = report_init(&r, REPORT_TRACES, *p, &s->sites, err);
-	if (!rc)
-		report_fini(&r);
 	return rc;
 }
 

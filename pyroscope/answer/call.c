@@ -3,6 +3,18 @@
 
 #include "base/wire_write.h"
 #include "query/merge/query_merge.h"
+#include "tsdb/open/tsdb.h"
+
+/* Implement sample_label_test.may_have. */
+static bool call_may_have(void *db, struct str name)
+{
+	return tsdb_samples_may_have(db, name);
+}
+
+struct sample_label_test call_sample_labels(const struct pyroscope_call *c)
+{
+	return (struct sample_label_test){ call_may_have, c->db };
+}
 
 void call_range(const struct pyroscope_call *c, int64_t *from, int64_t *to)
 {
@@ -10,6 +22,16 @@ void call_range(const struct pyroscope_call *c, int64_t *from, int64_t *to)
 
 	*from = is_all ? INT64_MIN : c->request.start;
 	*to = is_all ? INT64_MAX : c->request.end;
+}
+
+/* Implement querier_spend_fn: ask whether there is room for the bytes. */
+static int call_admit_bytes(void *work, size_t bytes, struct err *err)
+{
+	int rc = query_take(work, (int64_t)bytes, err);
+
+	if (!rc)
+		query_give(work, (int64_t)bytes);
+	return rc;
 }
 
 int call_select(struct pyroscope_call *c, struct profile_query *query,
@@ -24,6 +46,7 @@ int call_select(struct pyroscope_call *c, struct profile_query *query,
 	int rc;
 
 	query_open(c->work, c->db, q);
+	querier_on_spend(*q, call_admit_bytes, c->work);
 	if (query->is_empty)
 		return 0;
 	rc = query_spec_select(&spec, *q, err);

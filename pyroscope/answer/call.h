@@ -30,6 +30,9 @@ struct pyroscope_call {
 	const char *warning;
 };
 
+/* Return what tells which labels samples may have; valid as long as the call. */
+struct sample_label_test call_sample_labels(const struct pyroscope_call *c);
+
 /* The time range of a request; 0 and 0 is all time. */
 void call_range(const struct pyroscope_call *c, int64_t *from, int64_t *to);
 

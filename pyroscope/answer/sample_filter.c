@@ -61,7 +61,9 @@ int sample_filter_read(struct sample_filter *f, const struct profile_request *r,
 	int rc;
 
 	*f = (struct sample_filter){ .span_ids = &r->span_ids,
-				     .trace_ids = &r->trace_ids };
+				     .trace_ids = &r->trace_ids,
+				     .has_sites = s->call_site.count };
+	report_options_init(&f->sites);
 	rc = sample_filter_add(f, &s->include_names, false, false, err);
 	if (!rc)
 		rc = sample_filter_add(f, &s->exclude_names, true, false, err);
@@ -72,13 +74,18 @@ int sample_filter_read(struct sample_filter *f, const struct profile_request *r,
 		rc = sample_filter_add(f, &s->exclude_regexes, true, true, err);
 	if (!rc)
 		rc = sample_filter_check_ids(f->span_ids, SPAN_DIGITS, err);
-	return rc ? rc :
-		    sample_filter_check_ids(f->trace_ids, TRACE_DIGITS, err);
+	if (!rc)
+		rc = sample_filter_check_ids(f->trace_ids, TRACE_DIGITS, err);
+	for (size_t i = 0; i < s->call_site.count && !rc; i++)
+		rc = report_option(&f->sites, str_of("under"),
+				   s->call_site.v[i], err);
+	return rc;
 }
 
 bool sample_filter_is_set(const struct sample_filter *f)
 {
-	return f->frame_count || f->span_ids->count || f->trace_ids->count;
+	return f->frame_count || f->span_ids->count || f->trace_ids->count ||
+	       f->has_sites;
 }
 
 /* Work on one profile. */
@@ -213,8 +220,9 @@ static int sample_filter_mark_labels(struct sample_filtering *x,
 	return rc;
 }
 
-int sample_filter_apply(const struct sample_filter *f, struct pprof *p,
-			const struct limits *limits, struct err *err)
+/* Remove samples by their frames and labels. */
+static int sample_filter_keep(const struct sample_filter *f, struct pprof *p,
+			      const struct limits *limits, struct err *err)
 {
 	struct sample_filtering x = { .f = f, .p = p, .limits = limits };
 	int rc = limits_spend(limits,
@@ -236,6 +244,32 @@ int sample_filter_apply(const struct sample_filter *f, struct pprof *p,
 	mem_free(x.stacks);
 	mem_free(x.label_sets);
 	return rc;
+}
+
+/* Remove samples by the functions with which their stacks begin. */
+static int sample_filter_keep_sites(struct sample_filter *f, struct pprof *p,
+				    const struct limits *limits,
+				    struct err *err)
+{
+	struct report r;
+	int rc;
+
+	/* The report itself is not used: its options filter the profile. */
+	f->sites.limits = *limits;
+	rc = report_init(&r, REPORT_TRACES, p, &f->sites, err);
+	if (!rc)
+		report_fini(&r);
+	return rc;
+}
+
+int sample_filter_apply(struct sample_filter *f, struct pprof *p,
+			const struct limits *limits, struct err *err)
+{
+	int rc = sample_filter_keep(f, p, limits, err);
+
+	return rc || !f->has_sites ?
+		       rc :
+		       sample_filter_keep_sites(f, p, limits, err);
 }
 
 void sample_filter_fini(struct sample_filter *f)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sample filter: keeps the samples of a profile whose frames have, or have not,
- * certain functions, and which belong to certain spans or traces.
+ * certain functions, whose stacks begin with certain functions, and which belong to
+ * certain spans or traces.
  *
  * Ownership: sample_filter_fini() frees expressions; texts are borrowed.
  * Threads: one thread at a time, because of regular expressions.
@@ -12,6 +13,7 @@
 #include "base/limits.h"
 #include "model/regex.h"
 #include "pprof/merge/merge.h"
+#include "pprof/report/report.h"
 #include "pyroscope/wire/request.h"
 
 enum {
@@ -35,6 +37,9 @@ struct sample_filter {
 	size_t frame_count;
 	const struct request_texts *span_ids;
 	const struct request_texts *trace_ids;
+	/* The functions with which stacks begin, as an option of reports. */
+	struct report_options sites;
+	bool has_sites;
 };
 
 /*
@@ -53,9 +58,8 @@ bool sample_filter_is_set(const struct sample_filter *f);
  * Remove the samples that are not selected. ERR_INVALID: an expression took too
  * many steps. ERR_LIMIT, ERR_TIMEOUT: those of the limits.
  */
-NODISCARD int sample_filter_apply(const struct sample_filter *f,
-				  struct pprof *p, const struct limits *limits,
-				  struct err *err);
+NODISCARD int sample_filter_apply(struct sample_filter *f, struct pprof *p,
+				  const struct limits *limits, struct err *err);
 
 /* Free the expressions. */
 void sample_filter_fini(struct sample_filter *f);

@@ -47,9 +47,27 @@ static int profile_query_read_type(struct profile_query *q,
 	return 0;
 }
 
+/*
+ * Add a matcher of a label that the database knows to `real`. If samples may have the
+ * label, too, those of series without it are decided later.
+ */
+static void profile_query_add_real(struct profile_query *q,
+				   const struct sample_label_test *samples,
+				   const struct matcher *m,
+				   struct matcher *real)
+{
+	*real = *m;
+	if (!sample_label_is_possible(samples, m->name))
+		return;
+	real->or_absent = true;
+	q->sample_ones[q->sample_count++] = *m;
+}
+
 /* Split the matchers: those that the database knows go to `real`. */
-static int profile_query_split(struct profile_query *q, struct matcher *real,
-			       size_t *real_count, struct err *err)
+static int profile_query_split(struct profile_query *q,
+			       const struct sample_label_test *samples,
+			       struct matcher *real, size_t *real_count,
+			       struct err *err)
 {
 	int rc = 0;
 
@@ -63,7 +81,8 @@ static int profile_query_split(struct profile_query *q, struct matcher *real,
 		if (service_is_label(m->name) || str_is(m->name, LABEL_NAME))
 			q->virtual_ones[q->virtual_count++] = *m;
 		else
-			real[(*real_count)++] = *m;
+			profile_query_add_real(q, samples, m,
+					       &real[(*real_count)++]);
 	}
 	return rc;
 }
@@ -154,7 +173,8 @@ static int profile_query_check_parts(struct profile_query *q, struct err *err)
 	return 0;
 }
 
-int profile_query_parse(struct profile_query *q, struct str id,
+int profile_query_parse(struct profile_query *q,
+			const struct sample_label_test *samples, struct str id,
 			struct str selector, struct err *err)
 {
 	struct matcher *real;
@@ -170,9 +190,11 @@ int profile_query_parse(struct profile_query *q, struct str id,
 	real = arena_array(&q->arena, struct matcher, q->own.count + 1);
 	q->virtual_ones =
 		arena_array(&q->arena, struct matcher, q->own.count + 1);
+	q->sample_ones =
+		arena_array(&q->arena, struct matcher, q->own.count + 1);
 	q->type_ones = arena_array(&q->arena, struct matcher, q->own.count + 1);
 	if (!rc)
-		rc = profile_query_split(q, real, &real_count, err);
+		rc = profile_query_split(q, samples, real, &real_count, err);
 	if (!rc)
 		rc = profile_query_check_parts(q, err);
 	if (rc)

@@ -16,6 +16,7 @@
 
 #include "model/selector.h"
 #include "pyroscope/names/profile_id.h"
+#include "pyroscope/names/sample_label.h"
 
 /* A parsed query. */
 struct profile_query {
@@ -30,6 +31,12 @@ struct profile_query {
 	/* The matchers of `own` that the predicate decides. */
 	struct matcher *virtual_ones;
 	size_t virtual_count;
+	/*
+	 * Those that decide about the samples of series that lack the label, if
+	 * samples may have it: the database selects such series, too.
+	 */
+	struct matcher *sample_ones;
+	size_t sample_count;
 	/* Those of parts of the profile type, such as __unit__. */
 	struct matcher *type_ones;
 	size_t type_count;
@@ -39,13 +46,16 @@ struct profile_query {
 };
 
 /*
- * Parse a profile type, which may be empty, and a selector. ERR_INVALID: one of
+ * Parse a profile type, which may be empty, and a selector. `samples` tells which
+ * labels samples may have. ERR_INVALID: one of
  * them is malformed; ERR_UNSUPPORTED: a matcher of __profile_type__ that is not
  * "=", or one of a part of the profile type, such as __unit__, without one. The
  * caller calls profile_query_fini() in any case.
  */
-NODISCARD int profile_query_parse(struct profile_query *q, struct str id,
-				  struct str selector, struct err *err);
+NODISCARD int profile_query_parse(struct profile_query *q,
+				  const struct sample_label_test *samples,
+				  struct str id, struct str selector,
+				  struct err *err);
 
 /* … and if this is true of its labels. ctx is the query. */
 bool profile_query_keep(void *ctx, const struct labels *ls);

@@ -359,7 +359,8 @@ static int add_rows(struct timeline *t, struct timeline_group *g,
 			break;
 		typeset = row->typeset;
 		assert(g->lines.v || !t->places.count);
-		restarted = timeline_has_restarted(t, g, now);
+		restarted = v->restarts ? v->restarts[i] :
+					  timeline_has_restarted(t, g, now);
 		for (size_t k = 0; k < t->places.count; k++) {
 			struct timeline_line *l = &g->lines.v[t->places.v[k]];
 			double value = timeline_value(l, now[k], restarted);

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/units.h"
+#include "model/regex.h"
 #include "pprof/columns/columns_sum.h"
 #include "query/merge/profile_adder.h"
 #include "query/merge/query_compare.h"
@@ -25,6 +26,7 @@ void query_merge_init(struct query_merge *g, struct tsdb *db,
 		.sum = columns_sum_new(),
 		.decoder = decoder_new((size_t)work->memory->max),
 		.types = mem_new(struct typeset),
+		.sample_limits = query_limits(work),
 	};
 	if (o->project)
 		merge_project(g->merge, o->project, o->period);
@@ -97,6 +99,30 @@ static int add_all(struct query_merge *g, struct querier *q,
 	return query_explain_absence(q, g->work, s, when, err);
 }
 
+/* Set which samples of a series are merged from now on. */
+static void query_merge_match(struct query_merge *g, const struct query_spec *s,
+			      const struct labels *labels)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->sample_count; i++) {
+		if (!labels_get(labels, s->sample_ones[i].name).len)
+			g->sample_ones[n++] = s->sample_ones[i];
+	}
+	merge_match(g->merge, g->sample_ones, n, &g->sample_limits);
+}
+
+/* ERR_INVALID: a matcher of samples took too many steps. */
+static int query_merge_check_match(const struct query_spec *s, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < s->sample_count && !rc; i++)
+		rc = regex_check_steps(s->sample_ones[i].regex, "selector",
+				       err);
+	return rc;
+}
+
 /*
  * Add the one profile that is nearest to the requested time. Its labels and
  * time are kept for the headers of the answer.
@@ -112,6 +138,7 @@ static int add_nearest(struct query_merge *g, struct querier *q,
 	g->series = 1;
 	g->labels = labels_ref(querier_labels(q, series));
 	query_label_samples(g, g->labels);
+	query_merge_match(g, s, g->labels);
 	rc = query_add_profile(g,
 			       &(struct query_profile){
 				       .q = q, .series = series, .ms = g->ms },
@@ -305,6 +332,7 @@ int query_add_series(struct query_merge *g, struct querier *q, size_t series,
 	if (!rc && t.count) {
 		g->series++;
 		query_label_samples(g, querier_labels(q, series));
+		query_merge_match(g, side, querier_labels(q, series));
 	}
 	/*
 	 * For the progress, profiles that the filter leaves out count as read.
@@ -315,5 +343,5 @@ int query_add_series(struct query_merge *g, struct querier *q, size_t series,
 			     query_compare_add(g->compare, q, series, &t, err) :
 			     add_whole(g, q, series, &t, err);
 	total_rows_fini(&rows);
-	return rc;
+	return rc ? rc : query_merge_check_match(side, err);
 }

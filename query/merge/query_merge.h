@@ -84,6 +84,9 @@ struct query_merge {
 	struct looked_time looked;
 	/* Collects the values apart by bucket of time; NULL: they are merged. */
 	struct query_compare *compare;
+	/* The matchers of the samples of the series that is being added. */
+	struct matcher sample_ones[SELECTOR_MATCHERS_MAX];
+	struct limits sample_limits;
 	bool has_looked;   /* the options ask for it */
 	int64_t looked_ns; /* the result; 0: not known */
 	double looked_sum; /* of all series, in seconds; 0: not known */

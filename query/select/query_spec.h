@@ -37,6 +37,13 @@ struct query_spec {
 	size_t any_count;
 	bool (*keep)(void *ctx, const struct labels *ls);
 	void *keep_ctx;
+	/*
+	 * Matchers that decide about samples: of a series that lacks the label of
+	 * one, only samples that have the label, and match, are merged. At most
+	 * SELECTOR_MATCHERS_MAX.
+	 */
+	const struct matcher *sample_ones;
+	size_t sample_count;
 	bool merged;  /* select all profiles in [from, to], not a single one */
 	int64_t time; /* requested time of a single profile, in ms */
 	enum match match;

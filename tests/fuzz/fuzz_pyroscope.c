@@ -28,9 +28,16 @@ static const struct {
 	{ &message_profile, NULL },
 };
 
+/* Samples may have some labels. */
+static bool fuzz_may_have(void *ctx UNUSED, struct str name)
+{
+	return name.len % 2;
+}
+
 /* Read a request, and the selector in it. */
 static void fuzz_read(const struct request_layout *layout, struct bytes wire)
 {
+	const struct sample_label_test samples = { fuzz_may_have, NULL };
 	struct profile_request r;
 	struct profile_query q;
 	struct err err = { .msg = "" };
@@ -39,7 +46,8 @@ static void fuzz_read(const struct request_layout *layout, struct bytes wire)
 		if (!*err.msg)
 			abort();
 	} else {
-		if (profile_query_parse(&q, r.type_id, r.selector, &err)) {
+		if (profile_query_parse(&q, &samples, r.type_id, r.selector,
+					&err)) {
 			if (!*err.msg)
 				abort();
 		} else if (!q.any_count) {

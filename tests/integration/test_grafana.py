@@ -10,6 +10,7 @@ import os
 import struct
 import time
 
+from grafana_api import QUERIER, ask, call, levels_tree
 from harness import Everprof, Suite, field, memory, profile, run, varint
 from query_data import TAR
 from report_data import STACKS, Profile, Sample, made_cpu
@@ -17,7 +18,6 @@ from users import bearer
 from write_client import fields
 
 suite = Suite()
-QUERIER = '/querier.v1.QuerierService/'
 CPU = 'process_cpu:cpu:nanoseconds:cpu:nanoseconds'
 BEGIN, END = 1795232200000, 1795233400000  # of the corpus
 CPU_ONLY = Sample(STACKS[0], {}, (500,))  # of a profile that has no number of samples
@@ -31,54 +31,12 @@ def corpus(d, *flags):
     return Everprof(d, flags=['--storage.tsdb.retention.time=0', '--web.enable-push-receiver', *flags]).ready()
 
 
-def call(e, method, body, headers=None, kind='application/json'):
-    path = method if method.startswith('/') else QUERIER + method
-    headers = {'Content-Type': kind, 'Connect-Protocol-Version': '1', **(headers or {})}
-    return e.get(path, data=body, headers=headers, method='POST')
-
-
-def ask(e, method, **message):
-    """The answer to a request, as JSON."""
-    answer = call(e, method, json.dumps(message).encode())
-    assert answer.status == 200, (method, message, answer.status, answer.body)
-    assert answer.headers['Content-Type'] == 'application/json', answer.headers
-    return answer.json()
-
-
 def of_range(type_id, selector='{}', **more):
     return {'profile_typeID': type_id, 'labelSelector': selector, 'start': BEGIN, 'end': END, **more}
 
 
 def ids_of(e, **message):
     return [t['ID'] for t in ask(e, 'ProfileTypes', **message).get('profileTypes', [])]
-
-
-def levels_tree(flame, width=4):
-    """{path: numbers} of a flame graph, built as Grafana does: a bar belongs to the bar above that
-    contains its begin."""
-    names, tree = flame['names'], {}
-    above = []
-    for level in flame['levels']:
-        values = [int(v) for v in level['values']]
-        assert len(values) % width == 0
-        ends = [0] * (width // 3)
-        bars = []
-        for i in range(0, len(values), width):
-            bar = values[i : i + width]
-            begins = [ends[side] + bar[3 * side] for side in range(width // 3)]
-            for side, begin in enumerate(begins):
-                ends[side] = begin + bar[3 * side + 1]
-            side = width // 3 - 1 if bar[-3] else 0  # one that has a weight
-            owner = ()
-            if above:
-                [owner] = [path for path, b, n in above if n[side] and b[side] <= begins[side] < b[side] + n[side]]
-            path = (*owner, names[bar[-1]])
-            totals = [bar[3 * side + 1] for side in range(width // 3)]
-            bars.append((path, begins, totals))
-            assert path not in tree, path
-            tree[path] = tuple(n for side in range(width // 3) for n in bar[3 * side + 1 : 3 * side + 3])
-        above = bars
-    return tree
 
 
 def own_tree(data, columns=('total_of', 'self')):

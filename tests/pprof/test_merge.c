@@ -395,6 +395,59 @@ Test(merge_units, labels_of_a_series_are_put_on_its_samples)
 	merge_free(m);
 }
 
+/* A matcher of the label k. */
+static struct matcher k_matcher(enum matcher_op op, const char *value)
+{
+	return (struct matcher){ .op = op,
+				 .name = str_of("k"),
+				 .value = str_of(value) };
+}
+
+Test(merge_units, matchers_of_labels_leave_samples_out)
+{
+	const struct matcher is_a[] = { k_matcher(MATCH_EQ, "a") };
+	const struct matcher no_a[] = { k_matcher(MATCH_NE, "a") };
+	const char *lines =
+		"f 1 k=a\ng 2 k=b\nh 4\n"
+		/* The first label of a key counts, and numbers do not. */
+		"i 8 k=a k=b\nj 16 k=b k=a\nl 32 k#7\n";
+	const struct limits limits = { 0 };
+	struct merge *m = merge_new();
+
+	merge_match(m, is_a, 1, &limits);
+	cr_assert(!add(m, "n/count", lines, NULL));
+	merge_match(m, no_a, 1, &limits);
+	cr_assert(!add(m, "n/count", lines, NULL));
+	merge_match(m, NULL, 0, &limits);
+	cr_assert(!add(m, "n/count", "g 64 k=b\nf 128 k=a\n", NULL));
+	cr_expect(sketch_is(merge_finish(m), "matched",
+			    "f 129 k=a\ni 8 k=a k=b\ng 66 k=b\nh 4\n"
+			    "j 16 k=b k=a\nl 32 k#7\n"));
+	merge_free(m);
+}
+
+static int no_time(void *ctx UNUSED, size_t bytes UNUSED, struct err *err)
+{
+	return err_set(err, ERR_TIMEOUT, "no time");
+}
+
+Test(merge_units, matching_labels_asks_the_limits_and_adds_nothing_then)
+{
+	const struct matcher m1[] = { k_matcher(MATCH_EQ, "x") };
+	const struct limits limits = { .spend = no_time };
+	struct merge *m = merge_new();
+	struct buf lines = { 0 };
+	struct err err;
+
+	for (int i = 0; i < 10000; i++)
+		buf_printf(&lines, "f 1 k=%d\n", i);
+	merge_match(m, m1, 1, &limits);
+	cr_expect(add(m, "n/count", buf_cstr(&lines), &err) == ERR_TIMEOUT);
+	cr_expect(merge_count(m) == 0);
+	merge_free(m);
+	buf_fini(&lines);
+}
+
 static void expect_diff(struct merge_diff_options o, const char *source,
 			const char *base, const char *want)
 {

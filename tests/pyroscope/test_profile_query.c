@@ -46,15 +46,32 @@ static bool selects(struct profile_query *q, const struct labels *ls)
 	return found && profile_query_keep(q, ls) && !q->is_empty;
 }
 
-static void expect_selected(const char *id, const char *selector,
-			    const char *want)
+/* Samples may have the labels "pod" and "span_id". */
+static bool may_have(void *ctx UNUSED, struct str name)
+{
+	return str_is(name, "pod") || str_is(name, "span_id");
+}
+
+static const struct sample_label_test pods = { may_have, NULL };
+
+/* Samples have no labels. */
+static bool may_not_have(void *ctx UNUSED, struct str name UNUSED)
+{
+	return false;
+}
+
+static const struct sample_label_test no_labels = { may_not_have, NULL };
+
+static void expect_by(const struct sample_label_test *samples, const char *id,
+		      const char *selector, const char *want)
 {
 	struct profile_query q;
 	struct err err = { .msg = "" };
 	char got[ARRAY_SIZE(series) + 1];
 	size_t n = 0;
 
-	cr_assert(!profile_query_parse(&q, str_of(id), str_of(selector), &err),
+	cr_assert(!profile_query_parse(&q, samples, str_of(id),
+				       str_of(selector), &err),
 		  "%s: %s", selector, err.msg);
 	for (size_t i = 0; i < ARRAY_SIZE(series); i++) {
 		struct labels *ls = labels_of(series[i].labels);
@@ -66,6 +83,34 @@ static void expect_selected(const char *id, const char *selector,
 	got[n] = 0;
 	cr_expect(!strcmp(got, want), "%s %s: %s, not %s", id, selector, got,
 		  want);
+	profile_query_fini(&q);
+}
+
+static void expect_selected(const char *id, const char *selector,
+			    const char *want)
+{
+	expect_by(&no_labels, id, selector, want);
+}
+
+Test(profile_query, a_label_that_samples_may_have_selects_series_without_it)
+{
+	struct profile_query q;
+	struct err err = { .msg = "" };
+
+	expect_by(&pods, CPU, "{pod=\"1\"}", "acef");
+	expect_by(&pods, CPU, "{pod=~\"1|2\",job=\"ebpf\"}", "ce");
+	expect_by(&pods, CPU, "{pod!=\"1\"}", "bcef");
+	expect_by(&pods, CPU, "{pod!=\"\"}", "abcef");
+	expect_by(&no_labels, CPU, "{pod!=\"\"}", "ab");
+	/* Ids are no labels of series, and services have their own rules. */
+	expect_by(&pods, CPU, "{span_id=\"1\"}", "");
+	expect_by(&pods, CPU, "{service_name=\"shop\"}", "b");
+	cr_assert(!profile_query_parse(
+		&q, &pods, str_of(CPU),
+		str_of("{pod=\"1\",job=\"app\",span_id=\"\"}"), &err));
+	cr_assert(q.sample_count == 1);
+	cr_expect(str_is(q.sample_ones[0].name, "pod"));
+	cr_expect(!matcher_matches(&q.sample_ones[0], str_of("")));
 	profile_query_fini(&q);
 }
 
@@ -143,7 +188,7 @@ Test(profile_query, what_is_wrong_is_named)
 		struct profile_query q;
 		struct err err = { .msg = "" };
 
-		cr_expect(profile_query_parse(&q, str_of(cases[i].id),
+		cr_expect(profile_query_parse(&q, &pods, str_of(cases[i].id),
 					      str_of(cases[i].selector),
 					      &err) == cases[i].code);
 		cr_expect(strstr(err.msg, cases[i].why), "%s", err.msg);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A database for tests of queries, whose profiles are written as text:
- * "f=10,4 main>f=3,1" is a profile with two stacks, the second of them main
- * calling f, and two values each. What a query returns is compared as text of
+ * "f=10,4 main>f@k:v=3,1" is a profile with two stacks, the second of them main
+ * calling f, with the label k, and two values each. What a query returns is compared as text of
  * the same form.
  */
 #ifndef TESTS_QUERY_STORE_H
@@ -137,13 +137,28 @@ static inline unsigned store_text(struct store_texts *t, struct str s)
 	return (unsigned)t->count++;
 }
 
-/* Write one sample, "main>f=10,4", and add its values to the totals. */
+/* Write the label "k:v" of a sample. */
+static inline void store_label(struct buf *sample, struct store_texts *t,
+			       struct str text)
+{
+	struct buf label = { 0 };
+	struct str value;
+	struct str key = str_cut(text, ':', &value);
+
+	profile_number(&label, 1, store_text(t, key));
+	profile_number(&label, 2, store_text(t, value));
+	profile_bytes(sample, 3, &label);
+	buf_fini(&label);
+}
+
+/* Write one sample, "main>f@k:v=10,4", and add its values to the totals. */
 static inline void store_sample(struct buf *out, struct store_texts *t,
 				unsigned first, struct str text,
 				int64_t *totals)
 {
 	struct str values;
-	struct str path = str_cut(text, '=', &values);
+	struct str labels;
+	struct str path = str_cut(str_cut(text, '=', &values), '@', &labels);
 	struct str frames[STORE_NAMES];
 	size_t depth = 0;
 	struct buf sample = { 0 };
@@ -163,6 +178,8 @@ static inline void store_sample(struct buf *out, struct store_texts *t,
 		(void)str_cut(values, ',', &values);
 	}
 	profile_bytes(&sample, 2, &part);
+	while (labels.len)
+		store_label(&sample, t, str_cut(labels, '@', &labels));
 	profile_bytes(out, 2, &sample);
 	buf_fini(&sample);
 	buf_fini(&part);

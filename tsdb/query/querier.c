@@ -115,6 +115,7 @@ void querier_close(struct querier *q)
 	mem_free(q->hits);
 	mem_free(q->places);
 	times_fini(&q->times);
+	vec_fini(&q->others);
 	vec_fini(&q->totals.rows);
 	vec_fini(&q->totals.values);
 	vec_fini(&q->totals.typesets);

@@ -20,6 +20,7 @@
 #include "tsdb/open/tsdb.h"
 
 struct codec_rows;
+struct codec_table;
 struct querier;
 struct table_ref;
 
@@ -217,6 +218,24 @@ NODISCARD int querier_rows(struct querier *q, size_t i, int64_t ms,
 			   const bool *types, struct querier_row *out,
 			   struct err *err);
 
+/*
+ * Called with a table that chunks of a series use, which is valid during the call.
+ * An error ends the walk.
+ */
+typedef int (*querier_table_fn)(void *ctx, const struct codec_table *table,
+				struct err *err);
+
+/*
+ * Call fn() for each table of the chunks of series i that overlap [from, to]; some
+ * tables are passed several times. *others are the times of the profiles in the range
+ * that are in no such chunk, ascending, borrowed until the next call. Chunks that
+ * cannot be read are left out; see querier_lost(). Errors as of querier_times(), and
+ * those of fn().
+ */
+NODISCARD int querier_tables(struct querier *q, size_t i, int64_t from,
+			     int64_t to, querier_table_fn fn, void *ctx,
+			     struct times_view *others, struct err *err);
+
 /* Free the memory that is kept for the next fetch. */
 void querier_trim(struct querier *q);
 
@@ -258,6 +277,11 @@ struct totals_view {
 	const int64_t *totals;
 	const struct bytes *typesets; /* encoded type sets, see model/types.h */
 	size_t typeset_count;
+	/*
+	 * Of each row, whether the process has restarted before it; NULL: the
+	 * totals tell. A view of a part of the values has this.
+	 */
+	const bool *restarts;
 	/* the label LABEL_DELTA says that values count an interval */
 	bool increments;
 	/*
