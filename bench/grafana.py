@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What Grafana's lists cost with 100 000 pushed series, what JSON costs beside
-protobuf, and what a pushed profile costs beside a scraped one.
+protobuf, what values over time by a label of samples cost beside a merge, and what a
+pushed profile costs beside a scraped one.
 
 usage: bench/grafana.py FOLDER [SERIES]
        FOLDER: <program>/<type>/<unix ms>.pb.gz, as of bench/busy_fleet.py
@@ -103,7 +104,7 @@ def forms(d, folder, files):
     os.makedirs(d)
     answer = harness.run('tsdb', 'import', folder, f'--storage.tsdb.path={d}/data')
     assert answer.returncode == 0, answer.stderr
-    e = Everprof(d, flags=['--storage.tsdb.retention.time=0']).ready()
+    e = Everprof(d, flags=['--storage.tsdb.retention.time=0', *PUSH]).ready()
     stamps = [int(os.path.basename(f).split('.')[0]) for f in files]
     begin, end = min(stamps) - 60000, max(stamps) + 60000
     message = {'profile_typeID': CPU, 'label_selector': '{}', 'start': begin, 'end': end}
@@ -121,7 +122,24 @@ def forms(d, folder, files):
             f'{method}: protobuf CPU {proto[1]:.0f} ms, {proto[2]} bytes; '
             f'JSON CPU {as_json[1]:.0f} ms, {as_json[2]} bytes: {as_json[1] / max(proto[1], 0.1):.2f} times'
         )
+    by_samples(e, files, begin, end)
     e.finish()
+
+
+def by_samples(e, files, begin, end):
+    """Values over time by a label that samples may have, beside a merge of the same profiles."""
+    answer = e.get('/ingest', data=made_cpu(1).encode(), name='shop', format='pprof', **{'from': end // 1000})
+    assert answer.status == 200, answer.body
+    message = {'profile_typeID': CPU, 'label_selector': '{service_name!="shop"}', 'start': begin, 'end': end}
+    merge = cost(e, lambda: post(e, 'SelectMergeStacktraces', json.dumps(message).encode(), 'application/json'))
+    print(f'a merge of {len(files)} profiles: CPU {merge[1]:.0f} ms')
+    for name, more in (
+        ('by a label of samples', {'group_by': ['tenant']}),
+        ('of a function', {'stack_trace_selector': {'frame_filter': {'include_function_names': ['runtime.mcall']}}}),
+    ):
+        text = json.dumps({**message, 'step': 60, **more}).encode()
+        one = cost(e, lambda t=text: post(e, 'SelectSeries', t, 'application/json'))
+        print(f'values over time {name}: CPU {one[1]:.0f} ms, {one[1] / merge[1]:.2f} times the merge')
 
 
 def stored(e):
