@@ -58,16 +58,19 @@ static uint64_t reloader_hash_of(const char *path)
 	return hash;
 }
 
-int reloader_open(const char *path, struct config_reloader **out,
+int reloader_open(const char *path, bool may_lack, struct config_reloader **out,
 		  struct err *err)
 {
 	struct config_reloader *l = mem_new(struct config_reloader);
+	const struct bytes nothing = { .len = 0 };
 	int rc;
 
 	mutex_init(&l->mu);
 	l->path = mem_strdup(path);
 	l->config = mem_new(struct config);
 	rc = config_load(l->config, path, err);
+	if (rc == ERR_NOTFOUND && may_lack)
+		rc = config_parse(l->config, path, nothing, err);
 	l->tried = hash_bytes(buf_bytes(&l->config->text));
 	config_report(l->config);
 	if (rc == ERR_NOTFOUND)

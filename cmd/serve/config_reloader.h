@@ -39,11 +39,12 @@ struct config_reloader_options {
 };
 
 /*
- * Load the file without applying it. Errors are those of config_load();
+ * Load the file without applying it. `may_lack`: a file that is missing is as an
+ * empty one, until it is there. Errors are those of config_load();
  * mistakes in the file are also printed on stderr. The caller owns *out.
  */
-NODISCARD int reloader_open(const char *path, struct config_reloader **out,
-			    struct err *err);
+NODISCARD int reloader_open(const char *path, bool may_lack,
+			    struct config_reloader **out, struct err *err);
 
 /* Apply the configuration that reloader_open() has loaded. */
 void reloader_start(struct config_reloader *l,

@@ -278,6 +278,16 @@ static int start_web(struct serve *s, struct err *err)
 	return web_start(&o, &s->web, err);
 }
 
+/*
+ * Whether the server needs no configuration file: it takes what is sent, and nobody
+ * has named a file.
+ */
+static bool serve_needs_no_config(const struct serve *s)
+{
+	return !s->agent && (s->f.push_receiver || s->f.write_receiver) &&
+	       !strcmp(s->f.config_file, s->f.default_config_file);
+}
+
 /* Log where the server listens, and what an operator may have overlooked. */
 static void serve_announce(struct serve *s)
 {
@@ -477,7 +487,8 @@ static int serve_run(struct serve *s, int argc, char **argv)
 	rights_warn(&s->log, serve_is_given(s->f.web_config));
 	block_signals(&set);
 	mem_profile_start(MEM_PROFILE_RATE);
-	rc = reloader_open(s->f.config_file, &s->reloader, &err);
+	rc = reloader_open(s->f.config_file, serve_needs_no_config(s),
+			   &s->reloader, &err);
 	if (!rc)
 		rc = serve_start(s, sync_ms, &err);
 	if (!rc)

@@ -181,6 +181,7 @@ size_t serve_flags_init(struct serve_flags *f, enum serve_command command,
 	}
 	out[n] = (struct flag){ 0 };
 	flags_set_defaults(out);
+	f->default_config_file = f->config_file;
 	return n;
 }
 

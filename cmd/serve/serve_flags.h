@@ -32,6 +32,7 @@ enum {
 struct serve_flags {
 	enum serve_command command;
 	const char *config_file;
+	const char *default_config_file; /* unless the flag names another */
 	int64_t auto_reload_ms;
 	const char *address;
 	const char *web_config;

@@ -4,6 +4,7 @@ read by other means than everprof's."""
 import gzip
 import re
 
+from harness import ROOT
 from write_client import fields
 
 V1 = '/push.v1.PusherService/Push'
@@ -36,3 +37,13 @@ def pushed(path, headers, body):
         part = next(p for p in body.split(boundary) if b'name="profile"' in p)
         body = part.partition(b'\r\n\r\n')[2][:-2]
     return [(None, plain(body))]
+
+
+def recorded(name):
+    """(path with parameters, headers, body) of a recorded request."""
+    with open(f'{ROOT}/testdata/push/{name}.http', 'rb') as f:
+        head, _, body = f.read().partition(b'\n\n')
+    lines = head.decode().splitlines()
+    headers = dict(line.split(': ', 1) for line in lines[1:] if ': ' in line)
+    kept = {k: v for k, v in headers.items() if k.lower() in ('content-type', 'content-encoding')}
+    return lines[0].split(' ')[1], kept, body

@@ -12,7 +12,7 @@ import signal
 import time
 
 from harness import ROOT, Everprof, Suite, field, memory, profile, wait_until
-from recorded_push import V1, plain, pushed
+from recorded_push import V1, plain, pushed, recorded
 from remote_nodes import Agent
 from users import bearer
 
@@ -22,16 +22,6 @@ PUSH = ['--web.enable-push-receiver', '--storage.tsdb.retention.time=0']
 
 def start(d, *flags):
     return Everprof(d, flags=[*PUSH, *flags]).ready()
-
-
-def recorded(name):
-    """(path with parameters, headers, body) of a recorded request."""
-    with open(f'{ROOT}/testdata/push/{name}.http', 'rb') as f:
-        head, _, body = f.read().partition(b'\n\n')
-    lines = head.decode().splitlines()
-    headers = dict(line.split(': ', 1) for line in lines[1:] if ': ' in line)
-    kept = {k: v for k, v in headers.items() if k.lower() in ('content-type', 'content-encoding')}
-    return lines[0].split(' ')[1], kept, body
 
 
 def replay(e, name):
