@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/transcode.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/base64.h"
 #include "base/enc.h"
@@ -110,12 +112,40 @@ static int transcode_base64(const struct message_field *f, struct str text,
 	return ok ? 0 : transcode_wrong(f, "base64", err);
 }
 
+/* Read hexadecimal digits. */
+static int transcode_hex(const struct message_field *f, struct str text,
+			 struct buf *out, struct err *err)
+{
+	struct buf bytes = { 0 };
+	bool ok = text.len % 2 == 0;
+
+	for (size_t i = 0; i + 1 < text.len && ok; i += 2) {
+		const char pair[3] = { text.ptr[i], text.ptr[i + 1], 0 };
+
+		ok = isxdigit((unsigned char)pair[0]) &&
+		     isxdigit((unsigned char)pair[1]);
+		buf_byte(&bytes, (uint8_t)strtoul(pair, NULL, 16));
+	}
+	if (ok)
+		wire_write_bytes(out, f->number, buf_bytes(&bytes));
+	buf_fini(&bytes);
+	return ok ? 0 : transcode_wrong(f, "hexadecimal digits", err);
+}
+
 /* Write a number, also 0: a client that sends it may mean it. */
 static void transcode_put_number(struct buf *out, uint32_t number,
 				 uint64_t value)
 {
 	enc_uvarint(out, (uint64_t)number << 3 | WIRE_VARINT);
 	enc_uvarint(out, value);
+}
+
+/* Write a number of eight bytes. */
+static void transcode_put_fixed64(struct buf *out, uint32_t number, uint64_t v)
+{
+	enc_uvarint(out, (uint64_t)number << 3 | WIRE_64);
+	for (int i = 0; i < 8; i++)
+		buf_byte(out, (uint8_t)(v >> 8 * i));
 }
 
 /* Read a scalar. */
@@ -137,6 +167,13 @@ static int transcode_scalar(const struct message_field *f,
 		return 0;
 	case FIELD_BYTES:
 		return transcode_base64(f, n->text, out, err);
+	case FIELD_HEX:
+		return transcode_hex(f, n->text, out, err);
+	case FIELD_FIXED64:
+		rc = transcode_integer(f, n->text, &v, err);
+		if (!rc)
+			transcode_put_fixed64(out, f->number, (uint64_t)v);
+		return rc;
 	case FIELD_DOUBLE:
 		if (!str_to_double(n->text, &d))
 			return transcode_wrong(f, "a number", err);
@@ -299,6 +336,7 @@ static void transcode_put_value(struct transcoding *t,
 		transcode_text_number(t, w->value, true);
 		break;
 	case FIELD_UINT64:
+	case FIELD_FIXED64:
 		transcode_text_number(t, w->value, false);
 		break;
 	case FIELD_UINT32:
@@ -344,9 +382,9 @@ static bool transcode_fits(const struct message_field *f,
 			   const struct wire_field *w)
 {
 	if (f->type == FIELD_STRING || f->type == FIELD_BYTES ||
-	    f->type == FIELD_MESSAGE)
+	    f->type == FIELD_HEX || f->type == FIELD_MESSAGE)
 		return w->type == WIRE_BYTES;
-	if (f->type == FIELD_DOUBLE)
+	if (f->type == FIELD_DOUBLE || f->type == FIELD_FIXED64)
 		return w->type == WIRE_64;
 	return w->type == WIRE_VARINT || (w->type == WIRE_BYTES && f->repeated);
 }
@@ -368,6 +406,11 @@ static int transcode_put(struct transcoding *t, const struct message_field *f,
 		json_str(&t->j, str_from(w->bytes));
 	} else if (f->type == FIELD_BYTES) {
 		base64_encode(w->bytes, &digits);
+		json_str(&t->j, str_from(buf_bytes(&digits)));
+		buf_fini(&digits);
+	} else if (f->type == FIELD_HEX) {
+		for (size_t i = 0; i < w->bytes.len; i++)
+			buf_printf(&digits, "%02x", w->bytes.ptr[i]);
 		json_str(&t->j, str_from(buf_bytes(&digits)));
 		buf_fini(&digits);
 	} else if (w->type == WIRE_BYTES) {

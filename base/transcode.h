@@ -28,8 +28,10 @@ enum field_type {
 	FIELD_BOOL,
 	FIELD_ENUM,
 	FIELD_DOUBLE,
+	FIELD_FIXED64, /* unsigned, in eight bytes */
 	FIELD_STRING,
 	FIELD_BYTES,
+	FIELD_HEX, /* bytes that JSON has in hexadecimal, as in OTLP */
 	FIELD_MESSAGE
 };
 

@@ -33,6 +33,12 @@
 #define LABEL_DELTA "__delta__"
 
 /*
+ * The label that tells profiles of a program from each other that have the same name
+ * and time, and only other sample types.
+ */
+#define LABEL_PART "__part__"
+
+/*
  * Prefix of labels of targets, before they are stored, that are parameters of
  * the URL. A parameter may be a token, so their values are not shown.
  */

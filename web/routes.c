@@ -167,6 +167,9 @@ const struct route web_routes[] = {
 	{ "/ingest", api_ingest, ROUTE_BODY, SCOPE_WRITE },
 	{ "/pyroscope/ingest", api_ingest, ROUTE_BODY, SCOPE_WRITE },
 	{ "/push.v1.PusherService/Push", api_push, ROUTE_BODY, SCOPE_WRITE },
+	{ "/v1development/profiles", api_otlp, ROUTE_BODY, SCOPE_WRITE },
+	{ "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export",
+	  api_otlp, ROUTE_BODY, SCOPE_WRITE },
 	{ "/api/v1/targets", api_targets, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/senders", api_senders, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/status/config", api_status_config, ROUTE_READ, SCOPE_READ },
@@ -189,6 +192,9 @@ void web_answer_failure(void *ctx, const struct request *r,
 	} else if (route && route->handle == api_push) {
 		api_push_note_refused(ctx, r, WEB_PUSH_V1, err);
 		answer_connect_error(a, err);
+	} else if (route && route->handle == api_otlp) {
+		api_push_note_refused(ctx, r, WEB_PUSH_OTLP, err);
+		api_otlp_fail(r, a, err);
 	} else if (route && (route->handle == api_connect ||
 			     route->handle == api_render ||
 			     route->handle == api_render_diff)) {

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/serve/push_endpoint.h"
 
+/* Return the protocol of a request as the receiver names it. */
+static enum push_protocol push_endpoint_protocol(enum web_push_protocol p)
+{
+	return p == WEB_PUSH_INGEST ? PUSH_INGEST :
+	       p == WEB_PUSH_OTLP   ? PUSH_OTLP :
+				      PUSH_V1;
+}
+
 /* Return a request as the receiver takes it. */
 static struct push_input push_endpoint_input(const struct web_push *in)
 {
 	return (struct push_input){
-		.protocol = in->protocol == WEB_PUSH_INGEST ? PUSH_INGEST :
-							      PUSH_V1,
+		.protocol = push_endpoint_protocol(in->protocol),
 		.content_type = in->content_type,
 		.content_encoding = in->content_encoding,
 		.address = in->address,
@@ -19,6 +26,7 @@ static struct push_input push_endpoint_input(const struct web_push *in)
 		.body = in->body,
 		.share = in->share,
 		.deadline_ns = in->deadline_ns,
+		.refused = in->refused,
 	};
 }
 

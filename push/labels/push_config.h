@@ -17,7 +17,16 @@ struct push_config {
 	/* Whether the address of a client does not become the label instance. */
 	bool without_instance;
 	struct relabel_rules relabel;
+	/*
+	 * Names of resource attributes of OTLP that become labels of series, which
+	 * may end with "*"; NULL: the default.
+	 */
+	struct str *resource_labels;
+	size_t resource_label_count;
 };
+
+/* Largest number of names of resource attributes. */
+#define PUSH_RESOURCE_LABELS_MAX 64
 
 /* Decode the section into the struct push_config at `config`; a yaml_fn. */
 void push_config_decode(struct yaml *y, const struct yaml_node *n,

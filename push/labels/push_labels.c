@@ -10,7 +10,8 @@ static bool push_labels_allow(struct str name, struct str value)
 		return true;
 	if (str_is(name, LABEL_DELTA))
 		return str_is(value, "false");
-	return str_is(name, LABEL_NAME) || str_is(name, "__session_id__");
+	return str_is(name, LABEL_NAME) || str_is(name, LABEL_PART) ||
+	       str_is(name, "__session_id__");
 }
 
 void push_labels_filter(struct labels_builder *b)

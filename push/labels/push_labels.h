@@ -21,8 +21,8 @@ struct push_origin {
 };
 
 /*
- * Remove the labels that begin with "__", except __name__, __session_id__ and
- * LABEL_DELTA="false".
+ * Remove the labels that begin with "__", except __name__, __session_id__, LABEL_PART
+ * and LABEL_DELTA="false".
  */
 void push_labels_filter(struct labels_builder *b);
 

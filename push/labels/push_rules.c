@@ -34,6 +34,31 @@ void push_rules_apply(struct push_rules *r, const struct push_config *config)
 	mutex_unlock(&r->mu);
 }
 
+size_t push_rules_resource_labels(struct push_rules *r, struct arena *arena,
+				  struct str out[PUSH_RESOURCE_LABELS_MAX])
+{
+	static const char *const usual[] = {
+		"service.*",
+		"k8s.*",
+		"host.name",
+		"container.name",
+		"cloud.region",
+		"deployment.environment*",
+		"process.executable.name",
+	};
+	size_t count = ARRAY_SIZE(usual);
+
+	for (size_t i = 0; i < count; i++)
+		out[i] = str_of(usual[i]);
+	mutex_lock(&r->mu);
+	if (r->config->resource_labels)
+		count = r->config->resource_label_count;
+	for (size_t i = 0; i < count && r->config->resource_labels; i++)
+		out[i] = arena_str(arena, r->config->resource_labels[i]);
+	mutex_unlock(&r->mu);
+	return count;
+}
+
 /* Apply the relabelling rules. */
 static int push_rules_relabel(const struct relabel_rules *rules,
 			      const struct push_origin *origin,

@@ -26,6 +26,13 @@ void push_rules_free(struct push_rules *r);
 void push_rules_apply(struct push_rules *r, const struct push_config *config);
 
 /*
+ * Copy the names of the resource attributes of OTLP that become labels of series, the
+ * configured or the default ones, and return their number.
+ */
+size_t push_rules_resource_labels(struct push_rules *r, struct arena *arena,
+				  struct str out[PUSH_RESOURCE_LABELS_MAX]);
+
+/*
  * Complete the labels of the builder, and apply the relabelling rules to them.
  * These also see the labels __address__, __meta_push_protocol and
  * __meta_push_agent, which are removed then. Returns RELABEL_KEPT or

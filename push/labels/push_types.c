@@ -115,6 +115,16 @@ struct str push_types_name(const struct push_types *t,
 	return shown.len ? shown : str_of("unknown");
 }
 
+struct str push_types_otlp_name(const struct typeset *types)
+{
+	static const struct push_types none;
+
+	/* Its name has that of the CPU, but it is the time without one. */
+	if (types->count && str_is(types->types[0].type, "off_cpu"))
+		return str_of("off_cpu");
+	return push_types_name(&none, types);
+}
+
 bool push_types_cumulative(const struct push_types *t)
 {
 	const struct yaml_node *root = t->is_set ? t->yaml.root : NULL;

@@ -43,6 +43,12 @@ struct str push_types_name(const struct push_types *t,
 			   const struct typeset *types);
 
 /*
+ * Return the value of the label __name__ for a profile of OTLP with these sample types,
+ * constant or borrowed from `types`.
+ */
+struct str push_types_otlp_name(const struct typeset *types);
+
+/*
  * Whether the field says that the values of a sample type are counted since the
  * start of the process.
  */

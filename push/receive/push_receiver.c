@@ -10,6 +10,8 @@
 #include "base/transcode.h"
 #include "base/units.h"
 #include "base/vec.h"
+#include "convert/otlp/otlp_convert.h"
+#include "convert/otlp/otlp_json.h"
 #include "ingest/profile_store.h"
 #include "push/labels/push_name.h"
 #include "push/labels/push_rules.h"
@@ -40,6 +42,7 @@
 static const char *const push_protocols[] = {
 	[PUSH_INGEST] = "ingest",
 	[PUSH_V1] = "push",
+	[PUSH_OTLP] = "otlp",
 };
 
 /* The counters of a receiver, one of each for each protocol. */
@@ -69,6 +72,8 @@ struct pushing {
 	struct push_origin origin;
 	struct push_types types;
 	int64_t from_ms; /* 0: the request does not say it */
+	/* What was taken of the limiter for the message; see pushing_decode(). */
+	int64_t taken;
 	size_t profiles; /* of the request */
 	size_t stored;
 	size_t refused;
@@ -94,9 +99,10 @@ struct pushing {
 	METRIC_ROW(COUNTER, struct push_metrics, field_, name_, help_, \
 		   .label = "protocol", .value = (text_))
 /* NOLINTBEGIN(bugprone-macro-parentheses): a member's name is no expression */
-#define PUSH_COUNTERS(member_, name_, help_)                        \
-	PUSH_COUNTER(member_[PUSH_INGEST], "ingest", name_, help_), \
-		PUSH_COUNTER(member_[PUSH_V1], "push", name_, help_)
+#define PUSH_COUNTERS(member_, name_, help_)                          \
+	PUSH_COUNTER(member_[PUSH_INGEST], "ingest", name_, help_),   \
+		PUSH_COUNTER(member_[PUSH_V1], "push", name_, help_), \
+		PUSH_COUNTER(member_[PUSH_OTLP], "otlp", name_, help_)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 static const struct metric_row push_rows[] = {
@@ -246,6 +252,11 @@ static int pushing_labels(const struct pushing *p, const struct scan *scan,
 	if (p->in->protocol == PUSH_INGEST)
 		labels_set(&b, str_of(LABEL_NAME),
 			   push_types_name(&p->types, &scan->types));
+	/* A profile of pprof that came inside of one of OTLP has no name. */
+	if (p->in->protocol == PUSH_OTLP &&
+	    !labels_builder_get(&b, str_of(LABEL_NAME)).len)
+		labels_set(&b, str_of(LABEL_NAME),
+			   push_types_otlp_name(&scan->types));
 	if (!labels_builder_get(&b, str_of(LABEL_NAME)).len) {
 		labels_builder_fini(&b);
 		return err_set(
@@ -517,8 +528,18 @@ static int pushing_series(struct pushing *p, struct push_series *s,
 	return rc;
 }
 
+/* ERR_LIMIT: there is no room for so many bytes in all. */
+static int pushing_take(struct pushing *p, int64_t bytes, struct err *err)
+{
+	if (ingest_limiter_take(p->r->o.limiter, p->in->share, bytes))
+		return 0;
+	return err_set(
+		err, ERR_LIMIT,
+		"no memory for the request: the part of --ingest.memory that uploads, or this sender, may use is in use; retry later");
+}
+
 /*
- * Decompress the body of push.v1. The memory is taken from the limiter before.
+ * Decompress the body of a message. The memory is taken from the limiter before.
  */
 static int pushing_decode(struct pushing *p, struct buf *out,
 			  struct bytes *message, struct err *err)
@@ -531,13 +552,10 @@ static int pushing_decode(struct pushing *p, struct buf *out,
 	if (!rc)
 		rc = push_body_size(c, in->body, p->r->o.max_profile + 2 * MIB,
 				    &size, err);
-	if (!rc && !ingest_limiter_take(
-			   p->r->o.limiter, in->share,
-			   (int64_t)(in->body.len +
-				     push_body_memory(c, in->body, size))))
-		rc = err_set(
-			err, ERR_LIMIT,
-			"no memory for the request: the part of --ingest.memory that uploads, or this sender, may use is in use; retry later");
+	p->taken =
+		(int64_t)(in->body.len + push_body_memory(c, in->body, size));
+	if (!rc)
+		rc = pushing_take(p, p->taken, err);
 	*out = buf_init(size ? size : 1);
 	return rc ? rc :
 		    push_body_decode(c, profile_store_zstd(p->tools), in->body,
@@ -548,22 +566,22 @@ static int pushing_decode(struct pushing *p, struct buf *out,
  * Convert a message from JSON. What the parser needs is taken from the limiter
  * before.
  */
-static int pushing_convert(struct pushing *p, struct bytes *message,
-			   struct buf *out, struct err *err)
+static int pushing_convert(struct pushing *p,
+			   int (*from_json)(struct bytes json, struct buf *out,
+					    struct err *err),
+			   struct bytes *message, struct buf *out,
+			   struct err *err)
 {
 	int rc;
 
 	if (message->len > JSON_MAX)
 		return err_set(
 			err, ERR_TOOBIG,
-			"the request has more than 2 MiB of JSON: use application/proto");
-	if (!ingest_limiter_take(p->r->o.limiter, p->in->share,
-				 (int64_t)(p->in->body.len +
-					   transcode_json_memory(*message))))
-		return err_set(
-			err, ERR_LIMIT,
-			"no memory for the request within --ingest.memory; retry later, or use application/proto");
-	rc = push_request_from_json(*message, out, err);
+			"the request has more than 2 MiB of JSON: use protocol buffers");
+	p->taken = (int64_t)(p->in->body.len + transcode_json_memory(*message));
+	rc = pushing_take(p, p->taken, err);
+	if (!rc)
+		rc = from_json(*message, out, err);
 	*message = buf_bytes(out);
 	return rc;
 }
@@ -583,7 +601,8 @@ static int pushing_v1(struct pushing *p, struct err *err)
 		return rc;
 	rc = pushing_decode(p, &inflated, &message, err);
 	if (!rc && is_json)
-		rc = pushing_convert(p, &message, &converted, err);
+		rc = pushing_convert(p, push_request_from_json, &message,
+				     &converted, err);
 	if (!rc)
 		rc = push_request_check(message, &p->profiles, err);
 	w = wire_init(message);
@@ -592,6 +611,82 @@ static int pushing_v1(struct pushing *p, struct err *err)
 		if (!rc)
 			rc = pushing_series(p, &s, err);
 	}
+	buf_fini(&inflated);
+	buf_fini(&converted);
+	return rc;
+}
+
+/* Implement otlp_options.take, beside what the message takes. */
+static int pushing_otlp_take(void *ctx, size_t bytes, struct err *err)
+{
+	struct pushing *p = ctx;
+
+	return pushing_take(p, p->taken + (int64_t)bytes, err);
+}
+
+/* Implement otlp_options.check. */
+static int pushing_otlp_check(void *ctx, struct err *err)
+{
+	return pushing_check_time(ctx, err);
+}
+
+/* Implement otlp_options.store. */
+static int pushing_otlp_store(void *ctx, const struct labels_builder *labels,
+			      struct bytes profile, struct err *err)
+{
+	return pushing_store(ctx, labels, profile, err);
+}
+
+/* Implement otlp_options.refuse. */
+static void pushing_otlp_refuse(void *ctx, const struct err *why)
+{
+	struct pushing *p = ctx;
+
+	pushing_refuse(p, NULL, why);
+	pushing_note(p, str_of(""), PUSH_REFUSED, why);
+}
+
+/* Convert the profiles of OTLP, and store them. */
+static int pushing_otlp_message(struct pushing *p, struct bytes message,
+				struct err *err)
+{
+	struct arena arena = { 0 };
+	struct str names[PUSH_RESOURCE_LABELS_MAX];
+	const struct otlp_options o = {
+		.ctx = p,
+		.resource_labels = names,
+		.resource_label_count =
+			push_rules_resource_labels(p->r->rules, &arena, names),
+		.max_profile = p->r->o.max_profile,
+		.name = push_types_otlp_name,
+		.take = pushing_otlp_take,
+		.check = pushing_otlp_check,
+		.store = pushing_otlp_store,
+		.refuse = pushing_otlp_refuse,
+	};
+	int rc = otlp_convert(message, &o, &p->profiles, err);
+
+	arena_fini(&arena);
+	return rc;
+}
+
+/* OpenTelemetry's protocol over HTTP. */
+static int pushing_otlp(struct pushing *p, struct err *err)
+{
+	struct buf inflated = { 0 };
+	struct buf converted = { 0 };
+	struct bytes message = { NULL, 0 };
+	bool is_json;
+	int rc = otlp_json_format(p->in->content_type, &is_json, err);
+
+	if (rc)
+		return rc;
+	rc = pushing_decode(p, &inflated, &message, err);
+	if (!rc && is_json)
+		rc = pushing_convert(p, otlp_json_request, &message, &converted,
+				     err);
+	if (!rc)
+		rc = pushing_otlp_message(p, message, err);
 	buf_fini(&inflated);
 	buf_fini(&converted);
 	return rc;
@@ -624,6 +719,7 @@ int push_receiver_take(struct push_receiver *r, const struct push_input *in,
 	metric_add(r->metrics.requests[in->protocol], 1);
 	p.tools = profile_store_take(r->store);
 	rc = in->protocol == PUSH_INGEST ? pushing_ingest(&p, err) :
+	     in->protocol == PUSH_OTLP   ? pushing_otlp(&p, err) :
 					   pushing_v1(&p, err);
 	if (!rc && p.stored)
 		rc = a->sync(a, p.first, p.last, err);
@@ -639,6 +735,8 @@ int push_receiver_take(struct push_receiver *r, const struct push_input *in,
 			     profile_store_may_retry(rc) ? PUSH_DELAYED :
 							   PUSH_REFUSED,
 			     err);
+	if (in->refused)
+		*in->refused = p.refused;
 	metric_add(r->metrics.failed[in->protocol], rc != 0);
 	profile_store_give(r->store, p.tools);
 	push_types_fini(&p.types);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Push receiver: takes the profiles that Pyroscope's SDKs, Alloy and other
- * clients send, and stores them: POST /ingest, and the method Push of
- * push.v1.PusherService. The receiver knows nothing of HTTP but the values of
+ * Push receiver: takes the profiles that Pyroscope's SDKs, Alloy and senders of
+ * OpenTelemetry's protocol send, and stores them: POST /ingest, the method Push of
+ * push.v1.PusherService, and OTLP. The receiver knows nothing of HTTP but the values of
  * some parameters and headers.
  *
  * Ownership: push_receiver_free() frees a receiver. Options, and the arguments
@@ -39,6 +39,7 @@ struct push_receiver_options {
 enum push_protocol {
 	PUSH_INGEST, /* POST /ingest */
 	PUSH_V1,     /* push.v1.PusherService/Push */
+	PUSH_OTLP,   /* OpenTelemetry's protocol over HTTP */
 	PUSH_PROTOCOLS
 };
 
@@ -62,6 +63,8 @@ struct push_input {
 	 */
 	struct ingest_share *share;
 	int64_t deadline_ns; /* time of clock_mono_ns() at which to give up */
+	/* Set to the number of profiles that were refused for good; NULL: not. */
+	uint64_t *refused;
 };
 
 /* Create a receiver; never fails. */

@@ -82,6 +82,11 @@ void api_ingest(void *ctx, struct request *r, struct answer *a);
  * are durable; errors have the form of the Connect protocol.
  */
 void api_push(void *ctx, struct request *r, struct answer *a);
+void api_otlp(void *ctx, struct request *r, struct answer *a);
+
+/* Answer a request of OTLP that was refused before it was handled. */
+void api_otlp_fail(const struct request *r, struct answer *a,
+		   const struct err *err);
 
 /* Note a request that was refused before its handler was called. */
 void api_push_note_refused(const struct web *w, const struct request *r,

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The API for pushed profiles: POST /ingest, by which Pyroscope's older SDKs
- * send profiles, and the method Push of push.v1.PusherService, by which newer
- * ones and Grafana Alloy do. Answers and errors have the form that the clients
+ * send profiles, the method Push of push.v1.PusherService, by which newer
+ * ones and Grafana Alloy do, and OpenTelemetry's protocol. Answers and errors have the form that the clients
  * expect. GET /api/v1/senders lists those who have sent profiles.
  */
 #include "web/api/api.h"
 
+#include "convert/otlp/otlp_json.h"
 #include "web/api/context.h"
 #include "web/api/envelope.h"
 #include "web/auth/auth.h"
@@ -44,7 +45,8 @@ void api_push_note_refused(const struct web *w, const struct request *r,
 
 /* Store the profiles of a request. */
 static int api_push_take(const struct web *w, struct request *r,
-			 enum web_push_protocol protocol, struct err *err)
+			 enum web_push_protocol protocol, uint64_t *refused,
+			 struct err *err)
 {
 	const struct web_pusher *pusher = &w->o.pusher;
 	struct web_push in = api_push_sender(r, protocol);
@@ -56,6 +58,7 @@ static int api_push_take(const struct web *w, struct request *r,
 	in.body = r->body;
 	in.share = &r->share;
 	in.deadline_ns = r->deadline_ns;
+	in.refused = refused;
 	if (!pusher->enabled)
 		return err_set(
 			err, ERR_NOTFOUND,
@@ -67,7 +70,7 @@ void api_ingest(void *ctx, struct request *r, struct answer *a)
 {
 	struct err err;
 
-	if (api_push_take(ctx, r, WEB_PUSH_INGEST, &err))
+	if (api_push_take(ctx, r, WEB_PUSH_INGEST, NULL, &err))
 		answer_plain_error(a, &err);
 	else
 		/* Pyroscope's Go client takes any other status for an error. */
@@ -87,10 +90,57 @@ void api_push(void *ctx, struct request *r, struct answer *a)
 {
 	struct err err;
 
-	if (api_push_take(ctx, r, WEB_PUSH_V1, &err))
+	if (api_push_take(ctx, r, WEB_PUSH_V1, NULL, &err))
 		answer_connect_error(a, &err);
 	else
 		api_push_succeed(r, a);
+}
+
+/*
+ * Return the type of the answer to a request of OTLP: that of the request, or JSON if
+ * that is not known.
+ */
+static const char *api_push_otlp_type(const struct request *r, bool *is_json)
+{
+	struct err unwanted;
+
+	if (otlp_json_format(r->content_type, is_json, &unwanted)) {
+		*is_json = true;
+		return "application/json";
+	}
+	if (*is_json)
+		return "application/json";
+	return str_starts(str_of(r->content_type),
+			  str_of("application/protobuf")) ?
+		       "application/protobuf" :
+		       "application/x-protobuf";
+}
+
+void api_otlp_fail(const struct request *r, struct answer *a,
+		   const struct err *err)
+{
+	bool is_json;
+	const char *type = api_push_otlp_type(r, &is_json);
+
+	answer_otlp_error(a, err, is_json, type);
+}
+
+void api_otlp(void *ctx, struct request *r, struct answer *a)
+{
+	uint64_t refused = 0;
+	bool is_json;
+	const char *type = api_push_otlp_type(r, &is_json);
+	struct err err;
+	int rc = api_push_take(ctx, r, WEB_PUSH_OTLP, &refused, &err);
+
+	/* The others of the request are stored, and it must not come again. */
+	if (rc && !(rc == ERR_CORRUPT && refused)) {
+		answer_otlp_error(a, &err, is_json, type);
+		return;
+	}
+	answer_text(a, 200, type, str_of(""));
+	otlp_json_answer(rc ? refused : 0, str_of(rc ? err.msg : ""), is_json,
+			 &a->body);
 }
 
 /* Callback for each sender: write it as an object. */

@@ -55,6 +55,13 @@ void answer_plain_error(struct answer *a, const struct err *err);
 void answer_connect_error(struct answer *a, const struct err *err);
 
 /*
+ * The same in the form of OpenTelemetry's protocol: the message google.rpc.Status, as
+ * JSON or in its wire format, of this type, which the answer borrows.
+ */
+void answer_otlp_error(struct answer *a, const struct err *err, bool is_json,
+		       const char *content_type);
+
+/*
  * Turn the answer into an error in plain text. go tool pprof shows this text to
  * its user.
  */

@@ -151,7 +151,8 @@ struct web_writer {
 /* How a client pushes profiles. */
 enum web_push_protocol {
 	WEB_PUSH_INGEST, /* POST /ingest */
-	WEB_PUSH_V1      /* POST /push.v1.PusherService/Push */
+	WEB_PUSH_V1,     /* POST /push.v1.PusherService/Push */
+	WEB_PUSH_OTLP    /* POST /v1development/profiles */
 };
 
 /* A request that pushes profiles; everything is borrowed for the call. */
@@ -170,6 +171,8 @@ struct web_push {
 	struct bytes body;
 	struct ingest_share *share; /* accounts for the memory of the body */
 	int64_t deadline_ns; /* when the answer is due, on clock_mono_ns() */
+	/* Set to the number of profiles that were refused for good. */
+	uint64_t *refused;
 };
 
 /* A program that pushes profiles. Unknown texts are empty. */

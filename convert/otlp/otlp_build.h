@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * OTLP build: profiles of a request that have the same samples become one profile of
+ * pprof, with a sample type for each of them.
+ *
+ * Ownership: otlp_build_fini() frees everything; the message is borrowed.
+ * Threads: one thread at a time.
+ */
+#ifndef CONVERT_OTLP_OTLP_BUILD_H
+#define CONVERT_OTLP_OTLP_BUILD_H
+
+#include "convert/otlp/otlp_profile.h"
+#include "convert/otlp/otlp_value.h"
+#include "model/types.h"
+
+/* A column of values: a sample type. */
+struct otlp_column {
+	struct value_type type;
+	const int64_t *values; /* one for each sample */
+	int64_t factor;        /* by which they are multiplied */
+};
+
+/* Where the entries of a table are in the profile that is being built. */
+struct otlp_remap {
+	VEC(uint32_t) places;
+	VEC(uint32_t) turns; /* the profile for which the place is valid */
+};
+
+/* A builder, which keeps its memory from profile to profile. */
+struct otlp_build {
+	const struct otlp_tables *t;
+	size_t max; /* bytes of a built profile in memory */
+	struct pprof p;
+	uint32_t turn; /* number of the profile */
+	struct otlp_remap remaps[OTLP_TABLES];
+	VEC(struct pprof_label) attributes; /* by their place in the remap */
+	VEC(struct pprof_label) fixed;      /* labels of all samples */
+	struct arena arena;                 /* of texts of the profile */
+};
+
+/* Begin without a profile. `max` bounds the memory of each profile, in bytes. */
+void otlp_build_init(struct otlp_build *b, const struct otlp_tables *t,
+		     size_t max);
+
+/* Free everything. */
+void otlp_build_fini(struct otlp_build *b);
+
+/* Return the memory of the builder for tables of this many entries, in bytes. */
+size_t otlp_build_memory(const struct otlp_tables *t);
+
+/* Begin a profile with these sample types; what was built before is lost. */
+void otlp_build_begin(struct otlp_build *b, const struct otlp_profile *p,
+		      const struct otlp_column *columns, size_t count);
+
+/* Put a label on all samples that are added from now on. */
+void otlp_build_label(struct otlp_build *b, const struct otlp_attribute *a);
+
+/*
+ * Add sample number `i`. ERR_INVALID: a part of it is malformed, or refers to an entry
+ * that is not there. ERR_TOOBIG: the profile becomes too large.
+ */
+NODISCARD int otlp_build_add(struct otlp_build *b, const struct otlp_profile *p,
+			     const struct otlp_column *columns, size_t count,
+			     size_t i, struct err *err);
+
+/*
+ * Read an attribute of the dictionary; texts are valid until the next
+ * otlp_build_begin().
+ */
+NODISCARD int otlp_build_attribute(struct otlp_build *b, uint32_t index,
+				   struct otlp_attribute *out, struct err *err);
+
+#endif

@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "convert/otlp/otlp_convert.h"
+
+#include "convert/otlp/otlp_build.h"
+#include "convert/otlp/otlp_group.h"
+
+enum {
+	/* Largest number of sample types of one profile of pprof. */
+	COLUMNS_MAX = 16,
+	/* Largest number of services of one profile. */
+	SERVICES_MAX = 1000
+};
+
+/* The values of a sample type. */
+struct converted_column {
+	struct value_type type;
+	VEC(int64_t) values;
+};
+
+/* A conversion. */
+struct converting {
+	const struct otlp_options *o;
+	struct otlp_tables t;
+	struct otlp_layout layout;
+	struct otlp_build build;
+	struct otlp_groups groups;
+	/* The resource: labels of series, and labels of samples. */
+	struct labels_builder series;
+	VEC(struct otlp_attribute) others;
+	struct arena arena; /* texts of the resource */
+	/*
+	 * Profiles that have the same samples so far: the first of them, and the
+	 * values of all.
+	 */
+	struct otlp_profile open;
+	struct otlp_profile next;
+	struct converted_column columns[COLUMNS_MAX];
+	size_t column_count; /* 0: there is no open profile */
+	/* By attribute: whether it is the name of a service. */
+	VEC(bool) names_service;
+	bool has_services;
+	struct otlp_indexes
+		services; /* of the open profile; 0: of the resource */
+	size_t profiles;
+};
+
+/* Ask for the memory of everything. */
+static int otlp_convert_take(struct converting *c, struct err *err)
+{
+	size_t columns = 0;
+
+	for (size_t i = 0; i < COLUMNS_MAX; i++)
+		columns += vec_memory(&c->columns[i].values);
+	return c->o->take(
+		c->o->ctx,
+		otlp_build_memory(&c->t) + otlp_profile_memory(&c->open) +
+			otlp_profile_memory(&c->next) + columns +
+			pprof_memory(&c->build.p) + c->build.arena.used +
+			c->arena.used + c->groups.memory,
+		err);
+}
+
+/* Whether an attribute of a resource becomes a label of the series. */
+static bool otlp_convert_is_series(const struct otlp_options *o, struct str key)
+{
+	for (size_t i = 0; i < o->resource_label_count; i++) {
+		struct str name = o->resource_labels[i];
+		bool is_prefix = name.len && name.ptr[name.len - 1] == '*';
+
+		if (is_prefix)
+			name.len--;
+		if (is_prefix ? str_starts(key, name) : str_eq(key, name))
+			return true;
+	}
+	return false;
+}
+
+/* Take an attribute of the resource. */
+static int otlp_convert_attribute(struct converting *c, struct bytes pair,
+				  struct err *err)
+{
+	struct otlp_attribute a;
+	char *number;
+	int rc;
+
+	if (c->series.count + c->others.count == OTLP_ATTRIBUTES_MAX)
+		return err_set(err, ERR_INVALID,
+			       "a resource has more than %d attributes",
+			       OTLP_ATTRIBUTES_MAX);
+	rc = otlp_value_read_pair(&c->t, pair, &c->arena, &a, err);
+	if (rc || !a.key.len)
+		return rc;
+	if (!otlp_convert_is_series(c->o, a.key)) {
+		*vec_add(&c->others) = a;
+		return 0;
+	}
+	if (a.is_number) {
+		number = arena_printf(&c->arena, "%lld", (long long)a.number);
+		a.text = str_of(number);
+	}
+	if (str_is(a.key, "service.name"))
+		a.key = str_of("service_name");
+	labels_set(&c->series, a.key, a.text);
+	return 0;
+}
+
+/* A service without a name is called after its program. */
+static void otlp_convert_name_service(struct converting *c)
+{
+	struct str exe = labels_builder_get(&c->series,
+					    str_of("process.executable.name"));
+	char *name;
+
+	if (labels_builder_get(&c->series, str_of("service_name")).len)
+		return;
+	for (size_t i = 0; i < c->others.count && !exe.len; i++) {
+		if (str_is(c->others.v[i].key, "process.executable.name"))
+			exe = c->others.v[i].text;
+	}
+	if (!exe.len)
+		return;
+	name = arena_printf(&c->arena, "unknown_service:%.*s",
+			    STR_ARG(str_clip(exe, 200)));
+	labels_set(&c->series, str_of("service_name"), str_of(name));
+}
+
+/* Take the attributes of a resource. */
+static int otlp_convert_resource(struct converting *c, struct bytes resource,
+				 struct err *err)
+{
+	struct wire w = wire_init(resource);
+	struct wire_field f;
+	int rc = 0;
+
+	while (!rc && wire_next(&w, &f)) {
+		if (f.number == 1 && f.type == WIRE_BYTES)
+			rc = otlp_convert_attribute(c, f.bytes, err);
+	}
+	return rc;
+}
+
+/* Find out which attributes of the dictionary are names of services. */
+static void otlp_convert_find_services(struct converting *c)
+{
+	size_t count = otlp_tables_size(&c->t, OTLP_ATTRIBUTE);
+
+	vec_reserve(&c->names_service, count + 1);
+	for (size_t i = 0; i < count; i++) {
+		struct wire w =
+			wire_init(otlp_tables_get(&c->t, OTLP_ATTRIBUTE, i));
+		struct str key = str_of("");
+		struct wire_field f;
+
+		while (wire_next(&w, &f)) {
+			if (f.number == 1 && f.type == WIRE_VARINT)
+				key = otlp_tables_text(&c->t, f.value);
+		}
+		*vec_add(&c->names_service) = str_is(key, "service.name");
+		c->has_services |= str_is(key, "service.name");
+	}
+}
+
+/* Return the attribute that names the service of a sample; 0: there is none. */
+static uint32_t otlp_convert_service(const struct converting *c,
+				     const struct otlp_sample *s)
+{
+	for (uint32_t i = 0; i < s->attributes.count && c->has_services; i++) {
+		uint32_t index = c->open.attributes.v[s->attributes.first + i];
+
+		if (c->names_service.v[index])
+			return index;
+	}
+	return 0;
+}
+
+/* Collect the services of the samples of the open profile. */
+static int otlp_convert_list_services(struct converting *c, struct err *err)
+{
+	c->services.count = 0;
+	for (size_t i = 0; i < c->open.samples.count; i++) {
+		uint32_t service =
+			otlp_convert_service(c, &c->open.samples.v[i]);
+		size_t k = 0;
+
+		while (k < c->services.count && c->services.v[k] != service)
+			k++;
+		if (k < c->services.count)
+			continue;
+		if (k == SERVICES_MAX)
+			return err_set(
+				err, ERR_INVALID,
+				"a profile has samples of more than %d services",
+				SERVICES_MAX);
+		*vec_add(&c->services) = service;
+	}
+	return 0;
+}
+
+/*
+ * Set the columns of the profile of pprof, and return their number. Samples that are
+ * counted at a rate are CPU time, too, as in the profiles of Go.
+ */
+static size_t otlp_convert_columns(const struct converting *c,
+				   struct otlp_column out[COLUMNS_MAX + 1])
+{
+	const struct value_type *first = &c->columns[0].type;
+	struct str period = otlp_tables_text(&c->t, c->open.period_type.type);
+	struct str unit = otlp_tables_text(&c->t, c->open.period_type.unit);
+
+	for (size_t i = 0; i < c->column_count; i++)
+		out[i] = (struct otlp_column){ c->columns[i].type,
+					       c->columns[i].values.v, 1 };
+	if (c->column_count != 1 || !str_is(first->type, "samples") ||
+	    !str_is(first->unit, "count") || !str_is(period, "cpu") ||
+	    !str_is(unit, "nanoseconds") || c->open.period <= 0)
+		return c->column_count;
+	out[1] = (struct otlp_column){ { str_of("cpu"), str_of("nanoseconds") },
+				       c->columns[0].values.v,
+				       c->open.period };
+	return 2;
+}
+
+/* Set the labels of the series of the open profile. */
+static int otlp_convert_labels(struct converting *c, uint32_t service,
+			       const struct otlp_column *columns, size_t count,
+			       struct labels_builder *out, struct err *err)
+{
+	struct typeset *types = mem_new(struct typeset);
+	struct otlp_attribute a;
+	int rc = 0;
+
+	for (size_t i = 0; i < c->series.count; i++)
+		labels_set(out, c->series.v[i].name, c->series.v[i].value);
+	if (service)
+		rc = otlp_build_attribute(&c->build, service, &a, err);
+	if (service && !rc)
+		labels_set(out, str_of("service_name"), a.text);
+	for (; types->count < count; types->count++)
+		types->types[types->count] = columns[types->count].type;
+	if (!rc && count)
+		labels_set(out, str_of(LABEL_NAME), c->o->name(types));
+	mem_free(types);
+	return rc;
+}
+
+/* Build what the open profile has of a service. */
+static int otlp_convert_build(struct converting *c, uint32_t service,
+			      const struct otlp_column *columns, size_t count,
+			      struct err *err)
+{
+	struct labels_builder labels = { 0 };
+	struct otlp_attribute own;
+	int rc = 0;
+
+	otlp_build_begin(&c->build, &c->open, columns, count);
+	for (size_t i = 0; i < c->others.count; i++)
+		otlp_build_label(&c->build, &c->others.v[i]);
+	for (size_t i = 0; i < c->open.own_attributes.count && !rc; i++) {
+		rc = otlp_build_attribute(
+			&c->build, c->open.own_attributes.v[i], &own, err);
+		if (!rc)
+			otlp_build_label(&c->build, &own);
+	}
+	for (size_t i = 0; i < c->open.samples.count && !rc; i++) {
+		if (otlp_convert_service(c, &c->open.samples.v[i]) == service)
+			rc = otlp_build_add(&c->build, &c->open, columns, count,
+					    i, err);
+	}
+	if (!rc)
+		rc = otlp_convert_labels(c, service, columns, count, &labels,
+					 err);
+	if (!rc)
+		rc = otlp_groups_add(&c->groups, &labels, &c->build.p, err);
+	labels_builder_fini(&labels);
+	return rc;
+}
+
+/* Store what the sender has sent as a profile of pprof beside its own message. */
+static int otlp_convert_payload(struct converting *c, struct err *err)
+{
+	struct labels_builder labels = { 0 };
+	int rc = otlp_convert_labels(c, 0, NULL, 0, &labels, err);
+
+	if (!rc)
+		rc = c->o->store(c->o->ctx, &labels, c->open.payload, err);
+	labels_builder_fini(&labels);
+	return rc;
+}
+
+/* Whether an error is about a single profile, and the others can be converted. */
+static bool otlp_convert_is_single(int rc)
+{
+	return rc == ERR_INVALID || rc == ERR_TOOBIG || rc == ERR_CORRUPT;
+}
+
+/* Build the open profile, for each service of its samples. */
+static int otlp_convert_build_all(struct converting *c, struct err *err)
+{
+	struct otlp_column columns[COLUMNS_MAX + 1];
+	size_t count = otlp_convert_columns(c, columns);
+	int rc = otlp_convert_list_services(c, err);
+
+	for (size_t i = 0; i < c->services.count && !rc; i++)
+		rc = otlp_convert_build(c, c->services.v[i], columns, count,
+					err);
+	return rc;
+}
+
+/* Convert the open profile, if there is one. */
+static int otlp_convert_close(struct converting *c, struct err *err)
+{
+	size_t count = c->column_count;
+	int rc;
+
+	if (!count)
+		return 0;
+	if (c->open.payload.len && str_is(c->open.payload_format, "pprof"))
+		rc = otlp_convert_payload(c, err);
+	else
+		rc = otlp_convert_build_all(c, err);
+	c->column_count = 0;
+	if (otlp_convert_is_single(rc)) {
+		for (size_t i = 0; i < count; i++)
+			c->o->refuse(c->o->ctx, err);
+		rc = 0;
+	}
+	return rc ? rc : otlp_convert_take(c, err);
+}
+
+/* Make the values of the profile that was read a column of the open one. */
+static void otlp_convert_add_column(struct converting *c)
+{
+	struct converted_column *column = &c->columns[c->column_count++];
+
+	column->type.type = otlp_tables_text(&c->t, c->next.type.type);
+	column->type.unit = otlp_tables_text(&c->t, c->next.type.unit);
+	column->values.count = 0;
+	vec_reserve(&column->values, c->next.values.count);
+	for (size_t i = 0; i < c->next.values.count; i++)
+		*vec_add(&column->values) = c->next.values.v[i];
+}
+
+/*
+ * Whether the profile that was read has the samples of the open one, and another
+ * sample type.
+ */
+static bool otlp_convert_belongs(const struct converting *c)
+{
+	struct str type = otlp_tables_text(&c->t, c->next.type.type);
+
+	for (size_t i = 0; i < c->column_count; i++) {
+		if (str_eq(c->columns[i].type.type, type))
+			return false;
+	}
+	return c->column_count && c->column_count < COLUMNS_MAX &&
+	       otlp_profile_same_samples(&c->open, &c->next);
+}
+
+/* Take a profile: it belongs to the open one, or that one is complete. */
+static int otlp_convert_profile(struct converting *c, struct bytes profile,
+				struct err *err)
+{
+	struct otlp_profile was = c->open;
+	int rc = c->o->check(c->o->ctx, err);
+
+	if (rc)
+		return rc;
+	if (c->profiles++ == OTLP_PROFILES_MAX)
+		return err_set(err, ERR_TOOBIG,
+			       "the request has more than %d profiles",
+			       OTLP_PROFILES_MAX);
+	rc = otlp_profile_read(&c->t, &c->layout, profile, &c->next, err);
+	if (rc) {
+		c->o->refuse(c->o->ctx, err);
+		return 0;
+	}
+	if (otlp_convert_belongs(c)) {
+		otlp_convert_add_column(c);
+		return 0;
+	}
+	rc = otlp_convert_close(c, err);
+	otlp_convert_add_column(c);
+	c->open = c->next;
+	c->next = was;
+	return rc;
+}
+
+/* Set the labels of a scope: its name and version. */
+static void otlp_convert_scope_labels(struct converting *c, struct bytes scope)
+{
+	struct wire w = wire_init(scope);
+	struct wire_field f;
+
+	while (wire_next(&w, &f)) {
+		if (f.number == 1 && f.type == WIRE_BYTES)
+			labels_set(&c->series, str_of("otel.scope.name"),
+				   str_from(f.bytes));
+		else if (f.number == 2 && f.type == WIRE_BYTES)
+			labels_set(&c->series, str_of("otel.scope.version"),
+				   str_from(f.bytes));
+	}
+}
+
+/* Convert the profiles of a scope. */
+static int otlp_convert_scope(struct converting *c, struct bytes scope,
+			      struct err *err)
+{
+	struct wire w = wire_init(scope);
+	struct bytes profile;
+	struct wire_field f;
+	int rc = 0;
+
+	labels_set(&c->series, str_of("otel.scope.name"), str_of(""));
+	labels_set(&c->series, str_of("otel.scope.version"), str_of(""));
+	while (wire_next(&w, &f)) {
+		if (f.number == 1 && f.type == WIRE_BYTES)
+			otlp_convert_scope_labels(c, f.bytes);
+	}
+	w = wire_init(scope);
+	while (!rc && otlp_profile_next(&w, &profile))
+		rc = otlp_convert_profile(c, profile, err);
+	if (!rc && w.bad)
+		rc = err_set(err, ERR_INVALID, "the message is malformed");
+	return rc ? rc : otlp_convert_close(c, err);
+}
+
+/* Refuse all profiles of a resource whose attributes are malformed. */
+static void otlp_convert_refuse_all(struct converting *c, struct bytes profiles,
+				    const struct err *why)
+{
+	struct wire w = wire_init(profiles);
+	struct wire_field f;
+	struct bytes profile;
+
+	while (wire_next(&w, &f)) {
+		struct wire scope = otlp_inside(&f);
+
+		while (f.number == 2 && f.type == WIRE_BYTES &&
+		       otlp_profile_next(&scope, &profile)) {
+			c->profiles++;
+			c->o->refuse(c->o->ctx, why);
+		}
+	}
+}
+
+/* Convert the profiles of a resource, whose fields may have any order. */
+static int otlp_convert_resources(struct converting *c, struct bytes profiles,
+				  struct err *err)
+{
+	struct wire w = wire_init(profiles);
+	struct wire_field f;
+	int rc = 0;
+
+	labels_builder_fini(&c->series);
+	arena_fini(&c->arena);
+	c->others.count = 0;
+	while (!rc && wire_next(&w, &f)) {
+		if (f.number == 1 && f.type == WIRE_BYTES)
+			rc = otlp_convert_resource(c, f.bytes, err);
+	}
+	if (rc) {
+		otlp_convert_refuse_all(c, profiles, err);
+		return 0;
+	}
+	otlp_convert_name_service(c);
+	w = wire_init(profiles);
+	while (!rc && wire_next(&w, &f)) {
+		if (f.number == 2 && f.type == WIRE_BYTES)
+			rc = otlp_convert_scope(c, f.bytes, err);
+	}
+	return rc || !w.bad ?
+		       rc :
+		       err_set(err, ERR_INVALID, "the message is malformed");
+}
+
+/* Store what the groups have. */
+static int otlp_convert_store(struct converting *c, struct err *err)
+{
+	struct buf out = buf_init(c->o->max_profile);
+	int rc = 0;
+
+	for (size_t i = 0; i < c->groups.v.count && !rc; i++) {
+		struct otlp_group *g = &c->groups.v.v[i];
+		struct str part = str_of("");
+
+		rc = c->o->check(c->o->ctx, err);
+		if (rc)
+			break;
+		/* Series and time would be those of another profile. */
+		if (otlp_groups_collide(&c->groups, i))
+			part = otlp_groups_type(g);
+		if (part.len)
+			labels_set(&g->labels, str_of(LABEL_PART), part);
+		buf_reset(&out);
+		out.over = false;
+		otlp_groups_encode(g, &out);
+		rc = out.over ?
+			     err_set(err, ERR_TOOBIG,
+				     "a profile of pprof has more than %zu bytes",
+				     c->o->max_profile) :
+			     c->o->store(c->o->ctx, &g->labels, buf_bytes(&out),
+					 err);
+		if (otlp_convert_is_single(rc)) {
+			c->o->refuse(c->o->ctx, err);
+			rc = 0;
+		}
+	}
+	buf_fini(&out);
+	return rc;
+}
+
+/* Convert the request by the index of its dictionary. */
+static int otlp_convert_run(struct converting *c, struct bytes message,
+			    struct err *err)
+{
+	struct wire w = wire_init(message);
+	struct wire_field f;
+	int rc = otlp_layout_find(&c->t, &c->layout, err);
+
+	if (rc)
+		return rc;
+	otlp_convert_find_services(c);
+	while (!rc && wire_next(&w, &f)) {
+		if (f.number == 1 && f.type == WIRE_BYTES)
+			rc = otlp_convert_resources(c, f.bytes, err);
+	}
+	return rc ? rc : otlp_convert_store(c, err);
+}
+
+/* Free everything. */
+static void otlp_convert_fini(struct converting *c)
+{
+	otlp_groups_fini(&c->groups);
+	otlp_build_fini(&c->build);
+	otlp_tables_fini(&c->t);
+	otlp_profile_fini(&c->open);
+	otlp_profile_fini(&c->next);
+	for (size_t i = 0; i < COLUMNS_MAX; i++)
+		vec_fini(&c->columns[i].values);
+	labels_builder_fini(&c->series);
+	vec_fini(&c->others);
+	vec_fini(&c->names_service);
+	vec_fini(&c->services);
+	arena_fini(&c->arena);
+}
+
+int otlp_convert(struct bytes message, const struct otlp_options *o,
+		 size_t *profiles, struct err *err)
+{
+	struct converting *c = mem_new(struct converting);
+	size_t entries = 0;
+	bool has;
+	int rc = otlp_tables_count(message, &has, &entries, err);
+
+	c->o = o;
+	if (!rc && !has && message.len)
+		rc = err_set(
+			err, ERR_INVALID,
+			"the request has no dictionary: it is one of OTLP profiles 1.6 or earlier, or none; update the sender to release 1.8 or later");
+	/* The index, and the builder's places of its entries. */
+	if (!rc)
+		rc = o->take(o->ctx, entries * 48, err);
+	if (!rc) {
+		otlp_tables_init(&c->t, message);
+		otlp_build_init(&c->build, &c->t, o->max_profile);
+		rc = otlp_convert_run(c, message, err);
+	}
+	*profiles = c->profiles;
+	otlp_convert_fini(c);
+	mem_free(c);
+	return rc;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * OTLP convert: a request of OpenTelemetry's protocol for profiles, releases 1.8 to
+ * 1.11 (the message ExportProfilesServiceRequest), as profiles of pprof with labels.
+ *
+ * Profiles of a scope that have the same samples, one for each sample type, become one
+ * profile of pprof. Profiles of the request with the same labels, time and sample types
+ * become one, too: an agent that samples a machine sends one for each process, which
+ * its samples then tell apart. docs/integrations.md says what becomes of attributes.
+ *
+ * Ownership: everything is borrowed for the call.
+ * Threads: any; no shared state.
+ */
+#ifndef CONVERT_OTLP_OTLP_CONVERT_H
+#define CONVERT_OTLP_OTLP_CONVERT_H
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "model/labels.h"
+#include "model/types.h"
+
+enum {
+	OTLP_PROFILES_MAX = 10000, /* of a request */
+	/* Resource attributes that become labels of series: names and prefixes. */
+	OTLP_RESOURCE_LABELS_MAX = 64
+};
+
+/* What the conversion needs of its caller. */
+struct otlp_options {
+	void *ctx;
+	/*
+	 * Names of resource attributes that become labels of the series; a name may
+	 * end with "*".
+	 */
+	const struct str *resource_labels;
+	size_t resource_label_count;
+	size_t max_profile; /* bytes of a converted profile */
+	/* Return the profile type (the label __name__) of sample types. */
+	struct str (*name)(const struct typeset *types);
+	/*
+	 * Ask for so many bytes in all, before they are taken; an error ends the
+	 * conversion.
+	 */
+	int (*take)(void *ctx, size_t bytes, struct err *err);
+	/* Ask whether there is time left; an error ends the conversion. */
+	int (*check)(void *ctx, struct err *err);
+	/*
+	 * Takes a profile, uncompressed or as its sender has compressed it, and the
+	 * labels of its series; an error ends the conversion.
+	 */
+	int (*store)(void *ctx, const struct labels_builder *labels,
+		     struct bytes profile, struct err *err);
+	/* Takes the reason why a profile of the request is refused. */
+	void (*refuse)(void *ctx, const struct err *why);
+};
+
+/*
+ * Convert a request. *profiles: how many it has. ERR_INVALID: it is malformed, or of a
+ * release before 1.8; ERR_TOOBIG: it has too many profiles or entries; and the errors
+ * of the callbacks. Single profiles that are malformed are refused.
+ */
+NODISCARD int otlp_convert(struct bytes message, const struct otlp_options *o,
+			   size_t *profiles, struct err *err);
+
+#endif
