@@ -18,13 +18,13 @@ struct scene {
 };
 
 /* Read the file again, as a start does. */
-static int load(struct scene *s, bool was_used)
+static int load(struct scene *s, bool has_data)
 {
 	struct err err = { .msg = "" };
 
 	known_labels_fini(&s->l);
 	known_labels_init(&s->l, &s->hook.fs, s->dir.path);
-	return known_labels_load(&s->l, was_used, false, &err);
+	return known_labels_load(&s->l, has_data, false, &err);
 }
 
 static void scene_init(struct scene *s)
@@ -97,6 +97,9 @@ Test(known_labels, a_damaged_file_may_have_had_any_name)
 	cr_assert(f && fputs("no names", f) >= 0 && !fclose(f));
 	cr_assert(load(&s, true) == ERR_CORRUPT);
 	cr_assert(may_have(&s, "x"));
+	/* The damage is told once. */
+	cr_assert(!load(&s, true));
+	cr_assert(may_have(&s, "x"));
 	mem_free(path);
 	scene_fini(&s);
 }
@@ -120,23 +123,12 @@ Test(known_labels, too_many_names_are_any_name)
 	scene_fini(&s);
 }
 
-Test(known_labels, a_long_name_and_more_names_than_were_told_are_any_name)
+Test(known_labels, more_names_than_were_told_are_any_name)
 {
-	char *longer = mem_zalloc(KNOWN_LABEL_BYTES_MAX + 2, 1);
 	const struct sample more = { .more_label_names = true };
 	struct scene s;
 	struct err err;
 
-	scene_init(&s);
-	cr_assert(!load(&s, false));
-	memset(longer, 'n', KNOWN_LABEL_BYTES_MAX);
-	cr_assert(!note(&s, longer));
-	cr_assert(may_have(&s, longer));
-	cr_assert(!may_have(&s, "x"));
-	longer[KNOWN_LABEL_BYTES_MAX] = 'n';
-	cr_assert(!note(&s, longer));
-	cr_assert(may_have(&s, "x"));
-	scene_fini(&s);
 	scene_init(&s);
 	cr_assert(!load(&s, false));
 	cr_assert(!known_labels_note(&s.l, &more, &err));
@@ -144,7 +136,48 @@ Test(known_labels, a_long_name_and_more_names_than_were_told_are_any_name)
 	cr_assert(!load(&s, true));
 	cr_assert(may_have(&s, "x"));
 	scene_fini(&s);
+}
+
+Test(known_labels, what_is_no_label_of_a_series_is_not_noted)
+{
+	char *longer = mem_zalloc(KNOWN_LABEL_BYTES_MAX + 2, 1);
+	struct scene s;
+
+	scene_init(&s);
+	cr_assert(!load(&s, false));
+	memset(longer, 'n', KNOWN_LABEL_BYTES_MAX);
+	cr_assert(!note(&s, longer));
+	cr_assert(may_have(&s, longer));
+	longer[KNOWN_LABEL_BYTES_MAX] = 'n';
+	cr_assert(!note(&s, longer));
+	cr_assert(!note(&s, "\xff"));
+	cr_assert(!may_have(&s, longer) && !may_have(&s, "\xff"));
+	cr_assert(!may_have(&s, "x"));
+	scene_fini(&s);
 	mem_free(longer);
+}
+
+Test(known_labels, a_file_that_cannot_be_read_is_kept)
+{
+	struct scene s;
+	char *path;
+
+	scene_init(&s);
+	cr_assert(!load(&s, false));
+	cr_assert(!note(&s, "b"));
+	hook_arm(&s.hook, FS_READ, "sample-labels", EIO, -1);
+	cr_assert(load(&s, true) == ERR_IO);
+	cr_assert(may_have(&s, "x"));
+	s.hook.times = 0;
+	path = mem_printf("%s/sample-labels.unread", s.dir.path);
+	cr_assert(access(path, F_OK));
+	/* It must not be replaced by a file without its names. */
+	cr_assert(!note(&s, "c"));
+	cr_assert(!access(path, F_OK));
+	cr_assert(!load(&s, true));
+	cr_assert(may_have(&s, "x"));
+	mem_free(path);
+	scene_fini(&s);
 }
 
 Test(known_labels, a_profile_is_refused_until_its_names_are_written)
@@ -187,6 +220,10 @@ Test(known_labels, blocks_carry_the_names)
 	cr_assert(may_have(&s, "x"));
 	known_labels_copy(&s.l, &copy);
 	cr_assert(!copy.has_sample_labels && !copy.sample_label_count);
+	/* When the block is gone, others may be known again. */
+	cr_assert(!note(&s, "later"));
+	cr_assert(!load(&s, true));
+	cr_assert(may_have(&s, "later") && !may_have(&s, "x"));
 	meta_fini(&known);
 	meta_fini(&copy);
 	scene_fini(&s);

@@ -5,10 +5,10 @@
  * samples of series that lack this label (docs/decisions.md, 229).
  *
  * The set only grows. It is kept in the file `sample-labels` of a database
- * (docs/format/state.md), and each block has a copy.
+ * (docs/format/sample-labels.md), and each block has a copy.
  *
  * Ownership: known_labels_fini() frees everything.
- * Threads: any; a lock inside, under which no other is taken.
+ * Threads: any; two locks inside (docs/locking.md). Readers never wait for the disk.
  */
 #ifndef TSDB_BLOCK_KNOWN_LABELS_H
 #define TSDB_BLOCK_KNOWN_LABELS_H
@@ -22,9 +22,10 @@
 #include "tsdb/block/meta.h"
 
 enum {
-	/* With more names, or a longer one, samples may have any label. */
+	/* With more names, samples may have any label. */
 	KNOWN_LABELS_MAX = 1000,
-	KNOWN_LABEL_BYTES_MAX = 1024
+	/* Longer names, and those that are no UTF-8, are no labels of series. */
+	KNOWN_LABEL_BYTES_MAX = 2048
 };
 
 /* A name. */
@@ -37,43 +38,46 @@ struct known_label {
 struct known_labels {
 	struct fs *fs;
 	char *dir;
+	struct mutex save_mu; /* held while the file is written */
 	struct mutex mu;
 	/* mu guards the members below. */
 	bool any; /* samples may have labels of any name */
 	bool any_saved;
+	/* … until the next start, because a block does not tell its names */
+	bool any_of_block;
+	bool is_unread; /* the disk could not read the file */
 	VEC(struct known_label) names;
 	struct table by_name;
 	struct arena arena;
 };
 
 /* Begin without a name, for the database in dir. */
-void known_labels_init(struct known_labels *l, struct fs *fs,
-			const char *dir);
+void known_labels_init(struct known_labels *l, struct fs *fs, const char *dir);
 
 /* Free everything. */
 void known_labels_fini(struct known_labels *l);
 
 /*
- * Read the file. If it is missing, the database must be new, and unless it is
- * `read_only`, an empty file is written; of one that `was_used`, samples may have
- * any label. So it is after an error: ERR_CORRUPT, ERR_IO.
+ * Read the file. If it is missing, the database must be new: of one that `has_data`,
+ * samples may have any label. So it is after an error: ERR_CORRUPT, ERR_IO. Unless the
+ * database is `read_only`, a file that is missing or damaged is written.
  */
-NODISCARD int known_labels_load(struct known_labels *l, bool was_used,
-				 bool read_only, struct err *err);
+NODISCARD int known_labels_load(struct known_labels *l, bool has_data,
+				bool read_only, struct err *err);
 
 /*
  * Append the contents of the file. `salt`, a random number, is stored in the header
  * and is part of the checksums.
  */
 void known_labels_encode(struct known_labels *l, uint64_t salt,
-			  struct buf *out);
+			 struct buf *out);
 
 /*
  * Note the names of a sample that is about to be stored; new ones are durable when
  * the call returns. ERR_IO, ERR_NOSPACE: the file could not be written.
  */
-NODISCARD int known_labels_note(struct known_labels *l,
-				 const struct sample *s, struct err *err);
+NODISCARD int known_labels_note(struct known_labels *l, const struct sample *s,
+				struct err *err);
 
 /* Note the names of a block, in memory only. */
 void known_labels_note_block(struct known_labels *l, const struct meta *m);
@@ -89,6 +93,6 @@ bool known_labels_may_have(struct known_labels *l, struct str name);
  * have others.
  */
 bool known_labels_each(struct known_labels *l,
-			void (*fn)(void *ctx, struct str name), void *ctx);
+		       void (*fn)(void *ctx, struct str name), void *ctx);
 
 #endif

@@ -71,3 +71,17 @@ bool tsdb_dir_was_used(struct fs *fs, const char *path)
 
 	return !fs_size(fs, lock, &size, NULL);
 }
+
+bool tsdb_dir_may_have_heads(struct fs *fs, const char *path)
+{
+	struct name_list l = { 0 };
+	bool may = tsdb_dir_was_used(fs, path);
+	/* A directory that is not there has none. */
+	int rc = fs_list(fs, path, &l, NULL);
+
+	for (size_t i = 0; i < l.count && !rc; i++)
+		may |= !strcmp(l.names[i], "wal") ||
+		       !strcmp(l.names[i], "ranges");
+	name_list_fini(&l);
+	return may;
+}

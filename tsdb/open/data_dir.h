@@ -26,4 +26,10 @@ NODISCARD int tsdb_check_dir(struct fs *fs, const char *path, bool or_empty,
  */
 bool tsdb_dir_was_used(struct fs *fs, const char *path);
 
+/*
+ * Whether the directory may have profiles outside of blocks: it was used before, or has
+ * a WAL or head blocks. To be asked before anything is written.
+ */
+bool tsdb_dir_may_have_heads(struct fs *fs, const char *path);
+
 #endif

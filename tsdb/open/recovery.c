@@ -309,12 +309,12 @@ static bool load_state(struct tsdb *db)
  * Load the names of the labels that samples have. Without them, queries take more
  * time.
  */
-static void load_sample_labels(struct tsdb *db, bool was_used)
+static void load_sample_labels(struct tsdb *db, bool has_data)
 {
 	struct err err;
 
-	if (!known_labels_load(&db->known_labels, was_used, db->o.read_only,
-				&err))
+	if (!known_labels_load(&db->known_labels, has_data, db->o.read_only,
+			       &err))
 		return;
 	metric_add(db->env.corruptions, 1);
 	log_event(
@@ -345,6 +345,7 @@ int db_load(struct tsdb *db, struct err *err)
 				  .log = db->o.log,
 				  .metrics = db->o.metrics,
 				  .torn = db->metrics.torn };
+	bool has_data = tsdb_dir_may_have_heads(db->o.fs, db->path);
 	bool state_unread = false;
 	int rc = check_dir(db, err);
 
@@ -359,7 +360,7 @@ int db_load(struct tsdb *db, struct err *err)
 	if (!rc)
 		state_unread = load_state(db);
 	if (!rc)
-		load_sample_labels(db, wo.was_used);
+		load_sample_labels(db, has_data);
 	if (!rc)
 		/*
 		 * Open the WAL before the heads, and the heads before the
