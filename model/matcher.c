@@ -30,6 +30,27 @@ size_t matcher_work(const struct matcher *m)
 	return m->regex && regex_is_costly(m->regex) ? LIMITS_WORK : 1;
 }
 
+size_t matchers_lacking(const struct matcher *v, size_t count,
+			const struct labels *ls, struct matcher *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!labels_get(ls, v[i].name).len)
+			out[n++] = v[i];
+	}
+	return n;
+}
+
+int matchers_check_steps(const struct matcher *v, size_t count, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < count && !rc; i++)
+		rc = regex_check_steps(v[i].regex, "selector", err);
+	return rc;
+}
+
 /*
  * labels_get() returns "" for a missing label, as the meaning of matchers in
  * PromQL requires: job="" also matches a series without the label job.

@@ -52,6 +52,19 @@ bool matcher_matches(const struct matcher *m, struct str value);
  */
 size_t matcher_work(const struct matcher *m);
 
+/*
+ * Copy the matchers of labels that a label set lacks to `out`, and return their number.
+ */
+size_t matchers_lacking(const struct matcher *v, size_t count,
+			const struct labels *ls, struct matcher *out);
+
+/*
+ * ERR_INVALID: a regular expression of the matchers has taken too many steps, so that
+ * results lack matches.
+ */
+NODISCARD int matchers_check_steps(const struct matcher *v, size_t count,
+				   struct err *err);
+
 /* Return whether a label set fulfils all `count` matchers. */
 bool matchers_match(const struct matcher *v, size_t count,
 		    const struct labels *ls);

@@ -79,12 +79,25 @@ bool columns_keys_can_sum(const struct codec_rows *rows, size_t row)
 	       columns_keys_has_types(rows->d, &rows->group->rows[row]);
 }
 
-void columns_keys_sum(const struct codec_rows *rows, size_t row, size_t type,
+const uint32_t *columns_keys_of_row(const struct codec_rows *rows, size_t row,
+				    size_t *count)
+{
+	const struct row *r = &rows->group->rows[row];
+
+	*count = r->samples;
+	return r->keys;
+}
+
+bool columns_keys_add(const struct codec_rows *rows, size_t row, size_t type,
 		      const uint32_t *classes, struct class_sums *to)
 {
 	const struct row *r = &rows->group->rows[row];
-	const int64_t *v = r->values + type * r->stride;
+	const int64_t *v;
 
+	/* Its types are those of the chunk, unless somebody has made the file. */
+	if (type >= r->types)
+		return false;
+	v = r->values + type * r->stride;
 	for (size_t i = 0; i < r->samples; i++) {
 		uint32_t class = classes[r->keys[i]];
 
@@ -94,4 +107,5 @@ void columns_keys_sum(const struct codec_rows *rows, size_t row, size_t type,
 			*vec_add(&to->touched) = class;
 		to->sums[class] = wrap_add(to->sums[class], v[i]);
 	}
+	return true;
 }

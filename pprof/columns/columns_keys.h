@@ -35,7 +35,7 @@ size_t columns_keys_count(const struct dictionary *d);
 uint32_t columns_keys_set(const struct dictionary *d, uint32_t key);
 
 /*
- * Return how much memory columns_sum_keys() and the result of its merge take, in
+ * Return how much memory columns_sum_all_keys() and the result of its merge take, in
  * bytes.
  */
 size_t columns_keys_memory(const struct dictionary *d);
@@ -52,11 +52,17 @@ struct class_sums {
 	VEC(uint32_t) touched; /* the classes of values that were added */
 };
 
+/* Return the keys of the samples of a row, and their number. */
+const uint32_t *columns_keys_of_row(const struct codec_rows *rows, size_t row,
+				    size_t *count);
+
 /*
  * Add the values of one sample type of a row, which columns_keys_can_sum(), to the
  * sums of the classes of their keys. A class may be noted as touched several times.
+ * False: the row has no such sample type.
  */
-void columns_keys_sum(const struct codec_rows *rows, size_t row, size_t type,
-		      const uint32_t *classes, struct class_sums *to);
+NODISCARD bool columns_keys_add(const struct codec_rows *rows, size_t row,
+				size_t type, const uint32_t *classes,
+				struct class_sums *to);
 
 #endif

@@ -445,12 +445,12 @@ int columns_sum_add(struct columns_sum *s, const struct codec_rows *rows,
 	return 0;
 }
 
-int columns_sum_keys(struct columns_sum *s, const struct codec_rows *rows,
-		     size_t i, struct merge *to, struct err *err)
+int columns_sum_all_keys(struct columns_sum *s, const struct codec_rows *rows,
+			 size_t i, struct merge *to, struct err *err)
 {
 	const struct row *row = &rows->group->rows[i];
 
-	if (!columns_keys_can_sum(rows, i))
+	if (!row->types || !columns_keys_can_sum(rows, i))
 		return err_set(
 			err, ERR_UNSUPPORTED,
 			"the keys of the profile are not those of its rows");

@@ -60,8 +60,8 @@ NODISCARD int columns_sum_add(struct columns_sum *s,
  * 0: merge_place() says which sample of the result is which key. The sum must be
  * empty, and is so afterwards. Errors as for columns_sum_add().
  */
-NODISCARD int columns_sum_keys(struct columns_sum *s,
-			       const struct codec_rows *rows, size_t row,
-			       struct merge *to, struct err *err);
+NODISCARD int columns_sum_all_keys(struct columns_sum *s,
+				   const struct codec_rows *rows, size_t row,
+				   struct merge *to, struct err *err);
 
 #endif

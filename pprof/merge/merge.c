@@ -172,7 +172,8 @@ static int merge_add_whole(struct merge *m, const struct pprof *p,
 
 	if (!rc)
 		rc = merge_judge_labels(m, p, err);
-	if (rc)
+	/* Without a sample, its times and its program are no part, either. */
+	if (rc || !merge_takes_any(m, p))
 		return rc;
 	merge_begin(m, p);
 	if (!m->count)

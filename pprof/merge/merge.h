@@ -130,9 +130,11 @@ void merge_no_labels(struct merge *m);
 
 /*
  * From now on, only samples whose text labels fulfil all matchers are merged; of
- * several labels with the same key the first counts, and a label that is missing is
- * empty. The matchers are borrowed until the next call, and the limits, which are
- * asked while labels are matched, until the merge is freed.
+ * several labels with the same key the first counts, and a label that is missing, or
+ * that no series could have (label_view_get()), is empty. A profile without such a
+ * sample is left out, and does not count. The matchers are borrowed until the next
+ * call, and the limits, which are asked while labels are matched, until the merge is
+ * freed.
  */
 void merge_match(struct merge *m, const struct matcher *v, size_t count,
 		 const struct limits *limits);

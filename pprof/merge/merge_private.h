@@ -150,6 +150,9 @@ static inline void merge_index_add(struct merge_index *x,
 NODISCARD int merge_judge_labels(struct merge *m, const struct pprof *p,
 				 struct err *err);
 
+/* Whether the matchers match any sample of p, which was judged. */
+bool merge_takes_any(const struct merge *m, const struct pprof *p);
+
 /*
  * Return whether all `width` values of a row are 0, apart from the values of
  * sample types with MERGE_SKIP in `ops`. `ops` may be NULL: all values count.

@@ -166,24 +166,31 @@ void merge_match(struct merge *m, const struct matcher *v, size_t count,
 int merge_judge_labels(struct merge *m, const struct pprof *p, struct err *err)
 {
 	struct growth_meter meter = { 0 };
-	size_t work = 1;
 	int rc = 0;
 
 	m->passes.count = 0;
 	if (!m->match_count)
 		return 0;
 	vec_reserve(&m->passes, p->label_sets.count);
-	for (size_t k = 0; k < m->match_count; k++)
-		work += matcher_work(&m->match[k]);
 	for (uint32_t i = 0; i < p->label_sets.count && !rc; i++) {
 		struct label_view labels = label_view_of(p, i);
 
-		*vec_add(&m->passes) =
-			label_view_matches(&labels, m->match, m->match_count);
-		rc = limits_meter(m->match_limits, &meter, work + labels.count,
-				  0, err);
+		rc = label_view_match(&labels, m->match, m->match_count,
+				      m->match_limits, &meter,
+				      vec_add(&m->passes), err);
 	}
 	return rc;
+}
+
+bool merge_takes_any(const struct merge *m, const struct pprof *p)
+{
+	if (!m->match_count)
+		return true;
+	for (size_t i = 0; i < p->samples.count; i++) {
+		if (m->passes.v[p->samples.v[i].labels])
+			return true;
+	}
+	return false;
 }
 
 /* Whether the matchers match the labels of a sample of the source. */

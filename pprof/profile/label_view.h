@@ -8,8 +8,16 @@
 #ifndef PPROF_PROFILE_LABEL_VIEW_H
 #define PPROF_PROFILE_LABEL_VIEW_H
 
+#include "base/limits.h"
 #include "model/matcher.h"
 #include "pprof/profile/profile.h"
+
+enum {
+	/* Labels after the first ones of a sample do not count … */
+	LABEL_VIEW_LABELS_MAX = 128,
+	/* … nor do longer names and values, in bytes. */
+	LABEL_VIEW_BYTES_MAX = 2048
+};
 
 /* A set of labels. */
 struct label_view {
@@ -29,12 +37,32 @@ static inline struct label_view label_view_of(const struct pprof *p,
 }
 
 /*
- * Return the value of the first text label with this key; empty: there is none.
+ * Set *name and *value to label number `i`, if it is one that a series could have: a
+ * text, of UTF-8, and not too long. False: it is none, or there is no such label.
+ */
+bool label_view_get(const struct label_view *v, uint32_t i, struct str *name,
+		    struct str *value);
+
+/* Return the number of labels that label_view_get() may have. */
+static inline uint32_t label_view_count(const struct label_view *v)
+{
+	return v->count < LABEL_VIEW_LABELS_MAX ? v->count :
+						  LABEL_VIEW_LABELS_MAX;
+}
+
+/*
+ * Return the value of the first such label with this key; empty: there is none.
  */
 struct str label_view_text(const struct label_view *v, struct str key);
 
-/* Return whether all matchers match; a label that is missing is empty. */
-bool label_view_matches(const struct label_view *v, const struct matcher *m,
-			size_t count);
+/*
+ * Set *out to whether all matchers match; a label that is missing is empty. Errors of
+ * limits_meter(), which is told of the work.
+ */
+NODISCARD int label_view_match(const struct label_view *v,
+			       const struct matcher *m, size_t count,
+			       const struct limits *limits,
+			       struct growth_meter *meter, bool *out,
+			       struct err *err);
 
 #endif

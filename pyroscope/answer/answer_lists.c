@@ -84,7 +84,7 @@ static int answer_lists_visit(struct pyroscope_call *c,
 				  .query = query,
 				  .fn = w->visit,
 				  .ctx = w->ctx,
-				  .all = w->is_of_samples };
+				  .lists_samples = w->is_of_samples };
 	int rc;
 
 	call_range(c, &v.from, &v.to);
@@ -207,11 +207,12 @@ static int answer_lists_visit_names(void *ctx, const struct sample_visit *v,
 	const struct labels *ls = querier_labels(v->q, v->series);
 	int rc = v->is_first ? answer_lists_add_names(ctx, ls, err) : 0;
 
-	for (uint32_t i = 0; i < labels->count && !rc; i++) {
-		const struct pprof_label *l = &labels->labels[i];
-		struct str name = strtab_get(labels->strings, l->key);
+	for (uint32_t i = 0; i < label_view_count(labels) && !rc; i++) {
+		struct str name;
+		struct str value;
 
-		if (!l->is_number && sample_label_is_shown(name))
+		if (label_view_get(labels, i, &name, &value) &&
+		    sample_label_is_shown(name))
 			rc = collection_add(ctx, name, err);
 	}
 	return rc;
@@ -323,7 +324,7 @@ static int answer_lists_visit_value(void *ctx, const struct sample_visit *v,
 		value = answer_lists_sample_value(labels, l->name);
 	if (value.len)
 		rc = collection_add(l, value, err);
-	return rc ? rc : is_of_series || !v->all;
+	return rc ? rc : is_of_series || !v->lists_samples;
 }
 
 /* So many series that are alike tell the profile types of all of them. */
@@ -667,7 +668,7 @@ static int answer_lists_visit_row(void *ctx, const struct sample_visit *v,
 				      .labels = labels };
 	int rc = answer_lists_add(ctx, &row, err);
 
-	return rc ? rc : !v->all;
+	return rc ? rc : !v->lists_samples;
 }
 
 /* Implement sample_visit_fn: add a row of each id of the series. */

@@ -113,6 +113,11 @@ static int points_filter_samples(void *ctx, struct pprof *profile,
 				   .deadline_ns = now + left / 2 };
 	int rc = profile_symbolize(&names, profile, err);
 
+	/* Without a name, a frame would count as that of another function. */
+	if (!rc && names.late.code)
+		rc = err_set(err, names.late.code,
+			     "functions could not be named: %s",
+			     names.late.msg);
 	return rc ? rc :
 		    sample_filter_apply(&p->filter, profile, &p->options.limits,
 					err);
@@ -129,7 +134,7 @@ static int points_read_samples(struct points *p, struct err *err)
 	p->sampling = (struct sample_totals_options){
 		.work = p->call->work,
 		.type = &p->query.id.value,
-		.matchers = p->query.sample_ones,
+		.matchers = p->query.sample_matchers,
 		.matcher_count = p->query.sample_count,
 		.names = p->sample_names.v,
 		.name_count = p->sample_names.count,

@@ -107,7 +107,8 @@ static int stacks_merge(struct stacks *s, struct err *err)
 					 .any_count = s->query.any_count,
 					 .keep = profile_query_keep,
 					 .keep_ctx = &s->query,
-					 .sample_ones = s->query.sample_ones,
+					 .sample_matchers =
+						 s->query.sample_matchers,
 					 .sample_count = s->query.sample_count,
 					 .merged = true,
 					 .from = s->request->start,
@@ -139,7 +140,14 @@ static int stacks_symbolize(struct stacks *s, struct pprof *p, struct err *err)
 {
 	struct symbolize names = { .symbolizer = s->call->symbolizer };
 
-	return query_merge_symbolize(&s->merge, &names, p, err);
+	int rc = query_merge_symbolize(&s->merge, &names, p, err);
+
+	/* Without a name, a frame would count as that of another function. */
+	if (!rc && names.late.code && sample_filter_is_set(&s->filter))
+		rc = err_set(err, names.late.code,
+			     "functions could not be named: %s",
+			     names.late.msg);
+	return rc;
 }
 
 /*

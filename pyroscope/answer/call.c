@@ -24,16 +24,6 @@ void call_range(const struct pyroscope_call *c, int64_t *from, int64_t *to)
 	*to = is_all ? INT64_MAX : c->request.end;
 }
 
-/* Implement querier_spend_fn: ask whether there is room for the bytes. */
-static int call_admit_bytes(void *work, size_t bytes, struct err *err)
-{
-	int rc = query_take(work, (int64_t)bytes, err);
-
-	if (!rc)
-		query_give(work, (int64_t)bytes);
-	return rc;
-}
-
 int call_select(struct pyroscope_call *c, struct profile_query *query,
 		int64_t from, int64_t to, struct querier **q, struct err *err)
 {
@@ -46,7 +36,6 @@ int call_select(struct pyroscope_call *c, struct profile_query *query,
 	int rc;
 
 	query_open(c->work, c->db, q);
-	querier_on_spend(*q, call_admit_bytes, c->work);
 	if (query->is_empty)
 		return 0;
 	rc = query_spec_select(&spec, *q, err);

@@ -28,6 +28,11 @@ struct pyroscope_call {
 	struct buf *out; /* the answer is appended */
 	/* What the answer lacks, in a sentence; NULL: nothing. */
 	const char *warning;
+	/*
+	 * Until when samples are looked at for lists, on clock_mono_ns(); 0: nobody
+	 * has begun.
+	 */
+	int64_t samples_until_ns;
 };
 
 /* Return what tells which labels samples may have; valid as long as the call. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sample visit: passes on the label sets that the samples of selected series have,
- * for lists of labels. It looks at the tables of stored profiles, and decodes only
- * those profiles that have none.
+ * Sample visit: passes on the label sets that the samples of selected series have in
+ * a range, for lists of labels. Of profiles that are stored as columns, it looks at the
+ * labels of their tables, and at the rows that may have those that match; it decodes
+ * only the others.
  *
  * Ownership: borrows everything.
  * Threads: one thread per call.
@@ -13,6 +14,7 @@
 #include "pprof/profile/label_view.h"
 #include "pprof/proto/decode.h"
 #include "pyroscope/answer/call.h"
+#include "query/select/reading_memory.h"
 
 struct sample_visit;
 
@@ -25,6 +27,20 @@ typedef int (*sample_visit_fn)(void *ctx, const struct sample_visit *v,
 			       const struct label_view *labels,
 			       struct err *err);
 
+/* What is known of a label set of a table. */
+enum visit_state {
+	VISIT_OTHER,   /* the matchers do not match it */
+	VISIT_WAITING, /* no row of the series is known to have it */
+	VISIT_PASSED   /* it was passed on */
+};
+
+/* Profiles of a series that were not looked at. */
+struct visit_rest {
+	size_t series;
+	int64_t *times; /* ascending, owned */
+	size_t count;
+};
+
 /* A visit. */
 struct sample_visit {
 	struct pyroscope_call *call;
@@ -34,24 +50,29 @@ struct sample_visit {
 	int64_t to;
 	sample_visit_fn fn;
 	void *ctx;
-	/* whether samples are looked at, though the matchers need none */
-	bool all;
+	/* Whether samples are looked at, though the matchers need none. */
+	bool lists_samples;
 	/* The members below belong to the visit. */
 	size_t series;
 	bool is_first; /* no label set of the series was passed on before */
 	bool is_done;  /* nothing else of the series is wanted */
-	VEC(struct matcher) lacking; /* matchers of labels it lacks */
-	VEC(size_t) left;            /* series with profiles not looked at */
+	struct matcher lacking[SELECTOR_MATCHERS_MAX]; /* of labels it lacks */
+	size_t lacking_count;
+	/* By label set of the last table: an enum visit_state. */
+	VEC(uint8_t) states;
+	size_t waiting; /* label sets that match, and were not passed on */
+	VEC(struct visit_rest) rest;
 	struct decoder *decoder;
 	struct profile fetched;
 	struct growth_meter meter;
-	int64_t until_ns; /* of clock_mono_ns() */
-	bool is_late;     /* time was up before all was looked at */
+	struct reading_memory memory;
+	bool is_partial; /* something was left out */
 };
 
 /*
- * Visit all series. The time is bounded: if it is up, the call gets a warning, and the
- * rest is left out. Errors as for query_check_deadline() and query_take(), and those
+ * Visit all series. The time of all visits of a call is bounded: if it is up, or a
+ * profile is too large or cannot be read, the call gets a warning, and the rest is left
+ * out. Errors as for query_check_deadline() and query_take(), and those
  * of fn(); ERR_INVALID: a matcher took too many steps.
  */
 NODISCARD int sample_visit_run(struct sample_visit *v, struct err *err);

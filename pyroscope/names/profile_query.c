@@ -60,7 +60,7 @@ static void profile_query_add_real(struct profile_query *q,
 	if (!sample_label_is_possible(samples, m->name))
 		return;
 	real->or_absent = true;
-	q->sample_ones[q->sample_count++] = *m;
+	q->sample_matchers[q->sample_count++] = *m;
 }
 
 /* Split the matchers: those that the database knows go to `real`. */
@@ -190,7 +190,7 @@ int profile_query_parse(struct profile_query *q,
 	real = arena_array(&q->arena, struct matcher, q->own.count + 1);
 	q->virtual_ones =
 		arena_array(&q->arena, struct matcher, q->own.count + 1);
-	q->sample_ones =
+	q->sample_matchers =
 		arena_array(&q->arena, struct matcher, q->own.count + 1);
 	q->type_ones = arena_array(&q->arena, struct matcher, q->own.count + 1);
 	if (!rc)

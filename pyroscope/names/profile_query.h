@@ -35,7 +35,7 @@ struct profile_query {
 	 * Those that decide about the samples of series that lack the label, if
 	 * samples may have it: the database selects such series, too.
 	 */
-	struct matcher *sample_ones;
+	struct matcher *sample_matchers;
 	size_t sample_count;
 	/* Those of parts of the profile type, such as __unit__. */
 	struct matcher *type_ones;

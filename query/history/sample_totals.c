@@ -2,7 +2,6 @@
 #include "query/history/sample_totals.h"
 
 #include "base/hash.h"
-#include "model/regex.h"
 #include "pprof/columns/columns_sum.h"
 #include "pprof/merge/aggregate.h"
 #include "pprof/merge/merge.h"
@@ -14,6 +13,8 @@ void sample_totals_init(struct sample_totals *s,
 	*s = (struct sample_totals){
 		.o = o,
 		.limits = query_limits(o->work),
+		.memory = { .work = o->work },
+		.before_types = mem_new(struct typeset),
 		.types = mem_new(struct typeset),
 		.columns = columns_sum_new(),
 		.decoder = decoder_new((size_t)o->work->memory->max),
@@ -61,9 +62,11 @@ void sample_totals_fini(struct sample_totals *s)
 	vec_fini(&s->restarts);
 	buf_fini(&s->typeset);
 	mem_free(s->types);
+	mem_free(s->before_types);
 	vec_fini(&s->lacking);
 	vec_fini(&s->lacks);
 	vec_fini(&s->set_classes);
+	vec_fini(&s->own_classes);
 	vec_fini(&s->key_classes);
 	mem_free(s->sums.sums);
 	vec_fini(&s->sums.touched);
@@ -100,10 +103,9 @@ static void sample_totals_note_series(struct sample_totals *s,
 	bool is_same;
 
 	s->lacking.count = 0;
-	for (size_t i = 0; i < s->o->matcher_count; i++) {
-		if (sample_totals_lacks(series, s->o->matchers[i].name))
-			*vec_add(&s->lacking) = s->o->matchers[i];
-	}
+	vec_reserve(&s->lacking, s->o->matcher_count);
+	s->lacking.count = matchers_lacking(s->o->matchers, s->o->matcher_count,
+					    series, s->lacking.v);
 	/* Another choice of as many matchers is rare, and costs only time. */
 	is_same = s->lacking.count == before &&
 		  s->lacking.count == s->o->matcher_count;
@@ -124,10 +126,11 @@ static size_t sample_totals_memory(const struct sample_totals *s,
 	return s->present.count * s->of.count * sizeof(int64_t) +
 	       vec_memory(&s->groups) + table_memory(&s->by_values) +
 	       s->arena.used + vec_memory(&s->present) + vec_memory(&s->rows) +
-	       vec_memory(&s->set_classes) + vec_memory(&s->key_classes) +
-	       s->sum_count * sizeof(int64_t) + vec_memory(&s->sums.touched) +
-	       decoder_memory(s->decoder) + s->fetched.raw.cap +
-	       querier_memory(q);
+	       vec_memory(&s->restarts) + vec_memory(&s->set_classes) +
+	       vec_memory(&s->own_classes) + vec_memory(&s->key_classes) +
+	       columns_sum_memory(s->columns) + s->sum_count * sizeof(int64_t) +
+	       vec_memory(&s->sums.touched) + decoder_memory(s->decoder) +
+	       s->fetched.raw.cap + querier_memory(q);
 }
 
 /* The key of a group, for the table of groups. */
@@ -191,21 +194,22 @@ static uint32_t sample_totals_group(struct sample_totals *s,
 	return number;
 }
 
-/* Find the class of a label set, and append it to the list of classes. */
+/* Find the class of a label set, and append it to a list of classes. */
 static int sample_totals_judge_set(struct sample_totals *s,
 				   const struct label_view *labels,
-				   struct err *err)
+				   struct sample_classes *to, struct err *err)
 {
-	size_t work = 1 + labels->count * (1 + s->o->name_count);
-	bool counts =
-		label_view_matches(labels, s->lacking.v, s->lacking.count);
+	bool counts;
+	int rc = label_view_match(labels, s->lacking.v, s->lacking.count,
+				  &s->limits, &s->meter, &counts, err);
 
-	for (size_t i = 0; i < s->lacking.count; i++)
-		work += matcher_work(&s->lacking.v[i]);
-	*vec_add(&s->set_classes) = counts ? sample_totals_group(s, labels) :
-					     COLUMNS_NO_CLASS;
-	return limits_meter(&s->limits, &s->meter, work,
-			    s->arena.used + vec_memory(&s->groups), err);
+	*vec_add(to) = !rc && counts ? sample_totals_group(s, labels) :
+				       COLUMNS_NO_CLASS;
+	return rc ? rc :
+		    limits_meter(&s->limits, &s->meter,
+				 label_view_count(labels) * 2 *
+					 s->o->name_count,
+				 0, err);
 }
 
 /* Make room for a sum of each group. */
@@ -238,19 +242,33 @@ static void sample_totals_drop_keys(struct sample_totals *s,
 	mem_free(counts);
 }
 
+/*
+ * Let the filter remove samples. What it takes of the budget is for this profile only.
+ */
+static int sample_totals_run_filter(struct sample_totals *s, struct pprof *p,
+				    struct err *err)
+{
+	int64_t before = s->o->work->taken;
+	int rc = s->o->filter(s->o->filter_ctx, p, err);
+
+	if (s->o->work->taken > before)
+		query_give(s->o->work, s->o->work->taken - before);
+	return rc;
+}
+
 /* Pass the stacks of all keys of a table through the filter. */
 static int sample_totals_filter_keys(struct sample_totals *s,
 				     const struct querier_row *r,
 				     struct err *err)
 {
 	struct merge *keys = merge_new();
-	int rc = columns_sum_keys(s->columns, r->rows, r->row, keys, err);
+	int rc = columns_sum_all_keys(s->columns, r->rows, r->row, keys, err);
 
 	if (!rc) {
 		struct pprof *p = merge_number(keys, 0);
 		size_t samples = p->samples.count;
 
-		rc = s->o->filter(s->o->filter_ctx, p, err);
+		rc = sample_totals_run_filter(s, p, err);
 		if (!rc)
 			sample_totals_drop_keys(s, keys, samples, p);
 	}
@@ -292,7 +310,7 @@ static int sample_totals_use_table(struct sample_totals *s,
 	for (uint32_t i = 0; i < sets && !rc; i++) {
 		struct label_view labels = columns_keys_labels(d, i);
 
-		rc = sample_totals_judge_set(s, &labels, err);
+		rc = sample_totals_judge_set(s, &labels, &s->set_classes, err);
 	}
 	for (uint32_t k = 0; k < columns_keys_count(d) && !rc; k++)
 		*vec_add(&s->key_classes) =
@@ -311,15 +329,15 @@ static int sample_totals_sum_profile(struct sample_totals *s,
 {
 	int rc = 0;
 
-	s->set_classes.count = 0;
+	s->own_classes.count = 0;
 	for (uint32_t i = 0; i < p->label_sets.count && !rc; i++) {
 		struct label_view labels = label_view_of(p, i);
 
-		rc = sample_totals_judge_set(s, &labels, err);
+		rc = sample_totals_judge_set(s, &labels, &s->own_classes, err);
 	}
 	sample_totals_grow_sums(s);
 	for (size_t i = 0; i < p->samples.count && !rc; i++) {
-		uint32_t class = s->set_classes.v[p->samples.v[i].labels];
+		uint32_t class = s->own_classes.v[p->samples.v[i].labels];
 		int64_t value = pprof_values(p, i)[at];
 
 		if (!value || class == COLUMNS_NO_CLASS)
@@ -350,7 +368,7 @@ static int sample_totals_sum_filtered(struct sample_totals *s,
 	if (!rc) {
 		struct pprof *own = merge_finish(m);
 
-		rc = s->o->filter(s->o->filter_ctx, own, err);
+		rc = sample_totals_run_filter(s, own, err);
 		if (!rc && own->types.count)
 			rc = sample_totals_sum_profile(s, own, 0, err);
 	}
@@ -369,8 +387,6 @@ static int sample_totals_decode(struct sample_totals *s, struct querier *q,
 
 	if (rc)
 		return rc;
-	/* The classes of a table share their memory with those of a profile. */
-	sample_totals_forget_table(s);
 	rc = bounded_decode(s->decoder, s->o->work->memory,
 			    buf_bytes(&s->fetched.raw), &p, err);
 	if (rc)
@@ -398,10 +414,13 @@ static int sample_totals_add_row(struct sample_totals *s, struct querier_row r,
 	if (rc)
 		return rc;
 	sample_totals_grow_sums(s);
-	columns_keys_sum(r.rows, r.row, at, s->key_classes.v, &s->sums);
+	if (!columns_keys_add(r.rows, r.row, at, s->key_classes.v, &s->sums))
+		rc = err_set(
+			err, ERR_CORRUPT,
+			"a chunk has other sample types than its metadata");
 	if (is_known)
 		querier_row_fini(&r);
-	return 0;
+	return rc;
 }
 
 /* Add a profile to the sums. */
@@ -422,29 +441,54 @@ static int sample_totals_add(struct sample_totals *s, struct querier *q,
 		       rc;
 }
 
-/* Whether the process has restarted between two rows. */
+/* Whether a counter that profiles with these types have, too, has decreased. */
+static bool sample_totals_has_decreased(const struct sample_totals *s,
+					const struct typeset *types,
+					const int64_t *before,
+					const int64_t *now, size_t k)
+{
+	const struct value_type *type = &s->types->types[k];
+
+	for (size_t i = 0; i < types->count; i++) {
+		if (str_eq(types->types[i].type, type->type) &&
+		    str_eq(types->types[i].unit, type->unit))
+			return now[k] < before[i];
+	}
+	return false;
+}
+
+/* Whether the process has restarted between two rows: any counter tells. */
 static bool sample_totals_has_restarted(const struct sample_totals *s,
 					const struct totals_row *before,
-					const struct totals_row *row, size_t at)
+					const struct totals_row *row)
 {
 	const struct totals_view *t = &s->of;
-	enum value_kind kinds[TYPES_MAX];
+	bool counts_interval = querier_counts_interval(t, row);
+	const struct typeset *types = s->types;
 
-	for (size_t k = 0; k < s->types->count; k++)
-		kinds[k] = value_kind(s->types->types[k].type,
-				      querier_counts_interval(t, row));
-	/* Of profiles with other types, the one that both have can tell. */
-	if (before->typeset != row->typeset)
-		return kinds[at] == KIND_COUNTER &&
-		       t->totals[row->first + at] < s->last_total;
-	return aggregate_restarted(kinds, t->totals + before->first,
-				   t->totals + row->first, s->types->count);
+	if (before->typeset != row->typeset) {
+		types = s->before_types;
+		if (typeset_decode(t->typesets[before->typeset],
+				   s->before_types, NULL))
+			return false;
+	}
+	for (size_t k = 0; k < s->types->count; k++) {
+		if (value_kind(s->types->types[k].type, counts_interval) ==
+			    KIND_COUNTER &&
+		    sample_totals_has_decreased(s, types,
+						t->totals + before->first,
+						t->totals + row->first, k))
+			return true;
+	}
+	return false;
 }
 
 /* Move the sums of a row to the totals of the groups. */
 static int sample_totals_take_sums(struct sample_totals *s, struct querier *q,
 				   size_t row, struct err *err)
 {
+	int rc;
+
 	for (size_t i = 0; i < s->sums.touched.count; i++) {
 		uint32_t number = s->sums.touched.v[i];
 		struct sample_group *g = &s->groups.v[number];
@@ -454,29 +498,42 @@ static int sample_totals_take_sums(struct sample_totals *s, struct querier *q,
 		if (!sum)
 			continue;
 		if (!g->totals) {
+			rc = reading_memory_account(
+				&s->memory,
+				sample_totals_memory(s, q) +
+					s->of.count * sizeof(int64_t),
+				err);
+			if (rc)
+				return rc;
 			g->totals = mem_zalloc(s->of.count, sizeof(int64_t));
 			*vec_add(&s->present) = number;
 		}
 		g->totals[row] = sum;
 	}
 	s->sums.touched.count = 0;
-	return limits_meter(&s->limits, &s->meter, LIMITS_WORK,
-			    sample_totals_memory(s, q), err);
+	return reading_memory_account(&s->memory, sample_totals_memory(s, q),
+				      err);
 }
 
-/* Find the sample type in the types of a row. */
+/* Decode the types of a row, and find the sample type in them. */
 static int sample_totals_find_type(struct sample_totals *s,
-				   const struct totals_row *row, size_t *at,
+				   const struct totals_row *row,
 				   struct err *err)
 {
-	int rc = typeset_decode(s->of.typesets[row->typeset], s->types, err);
+	int rc;
 
-	for (*at = 0; !rc && *at < s->types->count; (*at)++) {
-		const struct value_type *t = &s->types->types[*at];
+	if (row->typeset == s->typeset_index)
+		return 0;
+	rc = typeset_decode(s->of.typesets[row->typeset], s->types, err);
+	for (size_t i = 0; !rc && i < s->types->count; i++) {
+		const struct value_type *t = &s->types->types[i];
 
 		if (str_eq(t->type, s->o->type->type) &&
-		    str_eq(t->unit, s->o->type->unit))
+		    str_eq(t->unit, s->o->type->unit)) {
+			s->typeset_index = row->typeset;
+			s->type_at = i;
 			return 0;
+		}
 	}
 	return rc ? rc :
 		    err_set(err, ERR_INVALID,
@@ -496,13 +553,12 @@ static int sample_totals_read_row(struct sample_totals *s, struct querier *q,
 	struct totals_row own = *row;
 	bool restarted;
 	struct err why;
-	size_t at;
-	int rc = sample_totals_find_type(s, row, &at, err);
+	int rc = sample_totals_find_type(s, row, err);
 
 	if (rc)
 		return rc;
-	restarted = *before && sample_totals_has_restarted(s, *before, row, at);
-	rc = sample_totals_add(s, q, series, row->ms, at, &why);
+	restarted = *before && sample_totals_has_restarted(s, *before, row);
+	rc = sample_totals_add(s, q, series, row->ms, s->type_at, &why);
 	if (rc == ERR_CORRUPT || rc == ERR_NOTFOUND || rc == ERR_IO) {
 		if (!s->damaged++)
 			s->damage = why;
@@ -515,7 +571,6 @@ static int sample_totals_read_row(struct sample_totals *s, struct querier *q,
 	*vec_add(&s->rows) = own;
 	*vec_add(&s->restarts) = restarted;
 	*before = row;
-	s->last_total = s->of.totals[row->first + at];
 	return sample_totals_take_sums(s, q, own.first, err);
 }
 
@@ -525,17 +580,18 @@ int sample_totals_read(struct sample_totals *s, struct querier *q, size_t i,
 	const struct totals_row *before = NULL;
 	int rc = 0;
 
+	reading_memory_watch(&s->memory, q);
 	sample_totals_reset(s);
 	sample_totals_note_series(s, querier_labels(q, i));
 	s->of = *t;
+	s->typeset_index = UINT32_MAX;
 	for (size_t k = 0; k < t->count && !rc; k++) {
 		rc = query_check_deadline(s->o->work, err);
 		if (!rc)
 			rc = sample_totals_read_row(s, q, i, k, &before, err);
 	}
-	for (size_t k = 0; k < s->lacking.count && !rc; k++)
-		rc = regex_check_steps(s->lacking.v[k].regex, "selector", err);
-	return rc;
+	return rc ? rc :
+		    matchers_check_steps(s->lacking.v, s->lacking.count, err);
 }
 
 struct totals_view sample_totals_view(const struct sample_totals *s,

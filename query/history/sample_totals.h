@@ -19,6 +19,7 @@
 #include "pprof/columns/columns_keys.h"
 #include "pprof/proto/decode.h"
 #include "query/select/query_work.h"
+#include "query/select/reading_memory.h"
 #include "tsdb/query/querier.h"
 
 /* What is added up. */
@@ -50,11 +51,19 @@ struct sample_group {
 	int64_t *totals; /* by row; NULL: the series has none */
 };
 
+/* Classes, as of struct class_sums; a vector (base/vec.h). */
+struct sample_classes {
+	uint32_t *v;
+	size_t count;
+	size_t cap;
+};
+
 /* Sample totals of a series. */
 struct sample_totals {
 	const struct sample_totals_options *o;
 	struct limits limits;
 	struct growth_meter meter;
+	struct reading_memory memory;
 	VEC(struct sample_group) groups; /* of all series so far */
 	struct table by_values;
 	struct arena arena;
@@ -65,8 +74,11 @@ struct sample_totals {
 	struct buf typeset;          /* of the views, encoded */
 	struct bytes encoded;        /* the bytes of `typeset` */
 	struct totals_view of;       /* the view from which it is made */
-	int64_t last_total;    /* of the sample type in the last row read */
-	struct typeset *types; /* of the rows being read */
+	/* Of the row being read, and of one with other types before it. */
+	struct typeset *types;
+	struct typeset *before_types;
+	uint32_t typeset_index; /* of `types` in the view; UINT32_MAX: none */
+	size_t type_at;         /* of the sample type in `types` */
 	/* The matchers of labels that the series lacks, and the names. */
 	VEC(struct matcher) lacking;
 	VEC(bool) lacks;
@@ -75,9 +87,10 @@ struct sample_totals {
 	 * belong to.
 	 */
 	struct querier_row row;
-	const struct dictionary *d; /* NULL: there are no classes */
-	VEC(uint32_t) set_classes;
-	VEC(uint32_t) key_classes;
+	const struct dictionary *d;        /* NULL: there are no classes */
+	struct sample_classes set_classes; /* by label set */
+	struct sample_classes key_classes;
+	struct sample_classes own_classes; /* of a profile that was decoded */
 	struct class_sums sums;
 	size_t sum_count;
 	struct columns_sum *columns;

@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "base/units.h"
-#include "model/regex.h"
 #include "pprof/columns/columns_sum.h"
 #include "query/merge/profile_adder.h"
 #include "query/merge/query_compare.h"
@@ -103,24 +102,10 @@ static int add_all(struct query_merge *g, struct querier *q,
 static void query_merge_match(struct query_merge *g, const struct query_spec *s,
 			      const struct labels *labels)
 {
-	size_t n = 0;
+	size_t n = matchers_lacking(s->sample_matchers, s->sample_count, labels,
+				    g->sample_matchers);
 
-	for (size_t i = 0; i < s->sample_count; i++) {
-		if (!labels_get(labels, s->sample_ones[i].name).len)
-			g->sample_ones[n++] = s->sample_ones[i];
-	}
-	merge_match(g->merge, g->sample_ones, n, &g->sample_limits);
-}
-
-/* ERR_INVALID: a matcher of samples took too many steps. */
-static int query_merge_check_match(const struct query_spec *s, struct err *err)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < s->sample_count && !rc; i++)
-		rc = regex_check_steps(s->sample_ones[i].regex, "selector",
-				       err);
-	return rc;
+	merge_match(g->merge, g->sample_matchers, n, &g->sample_limits);
 }
 
 /*
@@ -343,5 +328,7 @@ int query_add_series(struct query_merge *g, struct querier *q, size_t series,
 			     query_compare_add(g->compare, q, series, &t, err) :
 			     add_whole(g, q, series, &t, err);
 	total_rows_fini(&rows);
-	return rc ? rc : query_merge_check_match(side, err);
+	return rc ? rc :
+		    matchers_check_steps(side->sample_matchers,
+					 side->sample_count, err);
 }

@@ -85,7 +85,7 @@ struct query_merge {
 	/* Collects the values apart by bucket of time; NULL: they are merged. */
 	struct query_compare *compare;
 	/* The matchers of the samples of the series that is being added. */
-	struct matcher sample_ones[SELECTOR_MATCHERS_MAX];
+	struct matcher sample_matchers[SELECTOR_MATCHERS_MAX];
 	struct limits sample_limits;
 	bool has_looked;   /* the options ask for it */
 	int64_t looked_ns; /* the result; 0: not known */

@@ -39,10 +39,10 @@ struct query_spec {
 	void *keep_ctx;
 	/*
 	 * Matchers that decide about samples: of a series that lacks the label of
-	 * one, only samples that have the label, and match, are merged. At most
-	 * SELECTOR_MATCHERS_MAX.
+	 * one, only samples are merged that the matcher matches (merge_match()). At
+	 * most SELECTOR_MATCHERS_MAX.
 	 */
-	const struct matcher *sample_ones;
+	const struct matcher *sample_matchers;
 	size_t sample_count;
 	bool merged;  /* select all profiles in [from, to], not a single one */
 	int64_t time; /* requested time of a single profile, in ms */

@@ -94,13 +94,18 @@ def serve(d, profiles):
         assert answer.returncode == 0, answer.stderr
     e = Everprof(d, flags=['--storage.tsdb.retention.time=0', '--web.enable-push-receiver']).ready()
     for (name, labels), of_series in folders.items():
-        pairs = b''.join(field(1, pair(k, v)) for k, v in (('__name__', name), *labels))
-        message = field(1, pairs + b''.join(field(2, field(1, body(s))) for s in of_series[IMPORTED:]))
-        answer = e.get(
-            '/push.v1.PusherService/Push', data=message, method='POST', headers={'Content-Type': 'application/proto'}
-        )
-        assert answer.status == 200, answer.body
+        push(e, name, dict(labels), of_series[IMPORTED:])
     return e
+
+
+def push(e, name, labels, profiles, replace=(b'', b'')):
+    pairs = b''.join(field(1, pair(k, v)) for k, v in (('__name__', name), *labels.items()))
+    bodies = [body(s).replace(*replace) if replace[0] else body(s) for s in profiles]
+    message = field(1, pairs + b''.join(field(2, field(1, b)) for b in bodies))
+    answer = e.get(
+        '/push.v1.PusherService/Push', data=message, method='POST', headers={'Content-Type': 'application/proto'}
+    )
+    assert answer.status == 200, answer.body
 
 
 def pair(name, value):
@@ -313,6 +318,67 @@ def names_are_known_after_a_restart(d):
     assert ask(e, 'LabelValues', name='region')['names'] == ['asia', 'eu', 'us']
     assert 'sample-labels' in os.listdir(e.data)
     e.finish()
+
+
+@suite.test
+def lists_are_of_the_selected_series_and_range(d):
+    """Profile types of a program share their tables, and a late profile is among those of a sealed chunk."""
+    labels = {'service_name': 'shop', 'job': 'shop', 'pod': 'a'}
+    with_labels = [Sample(STACKS[i], {'vehicle': 'car'}, (i + 1, (i + 1) * 10**7)) for i in range(3)]
+    without = [s._replace(labels={}) for s in with_labels]
+    profiles = [
+        Stored('process_cpu', labels, BEGIN + STEP * i, with_labels if i < COUNT // 4 else without)
+        for i in range(COUNT)
+    ]
+    heap = [s._replace(values=(5, 5)) for s in without]
+    profiles += [Stored('heap', labels, BEGIN + STEP * i, heap) for i in range(COUNT)]
+    e = serve(d, profiles)
+
+    def values(name, matcher, **during):
+        return ask(e, 'LabelValues', name=name, matchers=[matcher], **(during or RANGE)).get('names', [])
+
+    later = {'start': (BEGIN + STEP * COUNT // 2) * 1000, 'end': RANGE['end']}
+    assert values('vehicle', '{service_name="shop"}') == ['car']
+    assert values('vehicle', '{service_name="shop"}', **later) == []
+    assert values('vehicle', '{__name__="memory"}') == []
+    assert values('__type__', '{vehicle="car"}') == ['cpu', 'samples']
+    assert 'vehicle' not in ask(e, 'LabelNames', matchers=['{__name__="memory"}'], **RANGE)['names']
+    assert ask(e, 'Series', matchers=['{vehicle="car"}'], labelNames=['pod'], **later) == {}
+    late = Stored('process_cpu', labels, BEGIN + STEP * 30 + 7, [Sample(STACKS[0], {'vehicle': 'late'}, (1, 10**7))])
+    push(e, 'process_cpu', labels, [late])
+    assert values('vehicle', '{service_name="shop"}') == ['car', 'late']
+    assert values('pod', '{vehicle="late"}') == ['a']
+    # What selects no sample adds nothing: neither its program nor its time.
+    assert merged(e, CPU, '{vehicle="none"}') == {}
+    e.finish()
+
+
+@suite.test
+def an_odd_label_fails_no_query(d):
+    """Values that no series could have: no UTF-8, or too long."""
+    e = serve(d, everything())
+    labels = {'service_name': 'odd', 'job': 'odd', 'pod': 'z'}
+    odd = ['QQ', 'x' * 3000]
+    for i, value in enumerate(odd):
+        samples = [Sample(STACKS[0], {'vehicle': value}, (1, 10**7))]
+        raw = Stored('process_cpu', labels, BEGIN + STEP * i, samples)
+        push(e, 'process_cpu', labels, [raw], replace=(b'QQ', b'\xff\xfe'))
+    assert values_of(lines_of(e, '{}', ['vehicle'])) == {'', 'bike', 'bus', 'car', 'scooter'}
+    for selector in ('{vehicle=~".+"}', '{vehicle!~"[0-9]+"}', '{vehicle=~"c.r"}'):
+        assert merged(e, CPU, selector), selector
+    assert ask(e, 'LabelValues', name='vehicle', **RANGE)['names'] == ['bike', 'bus', 'car', 'scooter']
+    assert merged(e, CPU, '{vehicle="",service_name="odd"}')[('total',)][0] == 2 * 10**7
+    e.finish()
+
+
+def lines_of(e, selector, group_by):
+    return ask(e, 'SelectSeries', profile_typeID=CPU, labelSelector=selector, groupBy=group_by, step=60, **RANGE)[
+        'series'
+    ]
+
+
+def values_of(series):
+    return {''.join(p['value'] for p in s.get('labels', [])) for s in series}
 
 
 suite.main()

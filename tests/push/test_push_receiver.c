@@ -325,7 +325,7 @@ Test(push_receiver, a_message_may_be_json)
 	for (int i = 0; i < 3 << 20; i++)
 		buf_byte(&d.body, ' ');
 	cr_expect(desk_take(&d) == ERR_TOOBIG);
-	cr_expect(strstr(d.err.msg, "application/proto"), "%s", d.err.msg);
+	cr_expect(strstr(d.err.msg, "use protocol buffers"), "%s", d.err.msg);
 	buf_fini(&profile);
 	desk_end(&d);
 }

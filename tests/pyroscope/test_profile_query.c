@@ -109,8 +109,8 @@ Test(profile_query, a_label_that_samples_may_have_selects_series_without_it)
 		&q, &pods, str_of(CPU),
 		str_of("{pod=\"1\",job=\"app\",span_id=\"\"}"), &err));
 	cr_assert(q.sample_count == 1);
-	cr_expect(str_is(q.sample_ones[0].name, "pod"));
-	cr_expect(!matcher_matches(&q.sample_ones[0], str_of("")));
+	cr_expect(str_is(q.sample_matchers[0].name, "pod"));
+	cr_expect(!matcher_matches(&q.sample_matchers[0], str_of("")));
 	profile_query_fini(&q);
 }
 

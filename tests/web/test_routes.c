@@ -127,6 +127,9 @@ static const struct route expected[] = {
 	{ "/ingest", NULL, ROUTE_BODY, SCOPE_WRITE },
 	{ "/pyroscope/ingest", NULL, ROUTE_BODY, SCOPE_WRITE },
 	{ "/push.v1.PusherService/Push", NULL, ROUTE_BODY, SCOPE_WRITE },
+	{ "/v1development/profiles", NULL, ROUTE_BODY, SCOPE_WRITE },
+	{ "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export",
+	  NULL, ROUTE_BODY, SCOPE_WRITE },
 	{ "/querier.v1.QuerierService/*", NULL, ROUTE_MESSAGE, READ },
 	{ "/settings.v1.SettingsService/*", NULL, ROUTE_MESSAGE, READ },
 	{ "/settings.v1.RecordingRulesService/*", NULL, ROUTE_MESSAGE, READ },
@@ -243,6 +246,8 @@ Test(routes, an_agent_has_those_that_need_no_database)
 		"/ingest",
 		"/pyroscope/ingest",
 		"/push.v1.PusherService/Push",
+		"/v1development/profiles",
+		"/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export",
 	};
 	struct web *w = start_agent_web(&(struct web_options){ 0 });
 	size_t n = 0;

@@ -218,23 +218,33 @@ NODISCARD int querier_rows(struct querier *q, size_t i, int64_t ms,
 			   const bool *types, struct querier_row *out,
 			   struct err *err);
 
-/*
- * Called with a table that chunks of a series use, which is valid during the call.
- * An error ends the walk.
- */
-typedef int (*querier_table_fn)(void *ctx, const struct codec_table *table,
-				struct err *err);
+/* What querier_columns() calls. */
+struct querier_columns_fns {
+	void *ctx;
+	/*
+	 * Whether the rows that have this table are wanted. `is_new`: it is not the
+	 * table of the last call for this series.
+	 */
+	bool (*wants)(void *ctx, const struct codec_table *table, bool is_new);
+	/*
+	 * Takes the rows of a chunk, without their values: those of the profiles in
+	 * the range are `count` numbers in which[]. Returns 1 if no more are wanted,
+	 * or an error, which ends the walk.
+	 */
+	int (*take)(void *ctx, const struct codec_rows *rows,
+		    const uint16_t *which, size_t count, struct err *err);
+};
 
 /*
- * Call fn() for each table of the chunks of series i that overlap [from, to]; some
- * tables are passed several times. *others are the times of the profiles in the range
- * that are in no such chunk, ascending, borrowed until the next call. Chunks that
- * cannot be read are left out; see querier_lost(). Errors as of querier_times(), and
- * those of fn().
+ * Pass on the rows of series i in [from, to], of all chunks that have a table. *others
+ * are the times of the other profiles in the range, ascending, borrowed until the next
+ * call; none, if take() wanted no more. Chunks that cannot be read are left out; see
+ * querier_lost(). Errors as of querier_times(), those of take(), and those of the
+ * limits.
  */
-NODISCARD int querier_tables(struct querier *q, size_t i, int64_t from,
-			     int64_t to, querier_table_fn fn, void *ctx,
-			     struct times_view *others, struct err *err);
+NODISCARD int querier_columns(struct querier *q, size_t i, int64_t from,
+			      int64_t to, const struct querier_columns_fns *fns,
+			      struct times_view *others, struct err *err);
 
 /* Free the memory that is kept for the next fetch. */
 void querier_trim(struct querier *q);

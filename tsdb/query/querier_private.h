@@ -43,12 +43,6 @@ struct hit {
 	uint32_t last;
 };
 
-/* The times of the first and the last profile of a chunk. */
-struct times_span {
-	int64_t first;
-	int64_t last;
-};
-
 /*
  * The chunks of one series in one block, kept for profiles that are requested
  * one after another.
@@ -93,7 +87,7 @@ struct querier {
 		VEC(struct bytes) typesets;
 		struct arena text;
 	} totals;
-	VEC(int64_t) others; /* see querier_tables() */
+	VEC(int64_t) others; /* see querier_columns() */
 	struct body_decoder decoder;
 	struct values_reader values;
 	bool sequential;
