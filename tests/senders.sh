@@ -26,5 +26,11 @@ go_module reader github.com/grafana/pyroscope/api@v1.6.0 connectrpc.com/connect@
 [ -e "$senders/python/bin/pip" ] || python3 -m venv "$senders/python"
 "$senders/python/bin/pip" -q install pyroscope-io==1.4.0
 
+# The encoders of OTLP profiles 1.7, 1.9 and 1.10.
+for version in 1.37.0 1.40.0 1.45.2; do
+  [ -e "$senders/otlp/$version" ] ||
+    "$senders/python/bin/pip" -q install --target "$senders/otlp/$version" "opentelemetry-proto==$version"
+done
+
 mkdir -p "$senders/node"
 npm install --prefix "$senders/node" --no-audit --no-fund --loglevel=error @pyroscope/nodejs@0.6.4

@@ -8,6 +8,8 @@ loses some of the answers. Every profile must be stored, byte for byte, with the
 labels that Pyroscope would give it, and Grafana's client must read the numbers of
 everprof's own API. EVERPROF_SECONDS: how long (600).
 
+The encoders of OpenTelemetry's releases make requests, which become the same profile.
+
 A Go program allocates at a known rate, and is scraped, pushes, and has its increments
 pushed as Grafana Alloy does: the rates that Grafana shows are the known one.
 
@@ -436,6 +438,93 @@ def answers(program):
 
 def count_of(e):
     return sum(len(series['timestamps']) for series in e.range('{__name__=~".+"}'))
+
+
+# Makes a request of OTLP by the classes of a release, by the names of their fields.
+OTLP = '''import sys
+
+from google.protobuf import json_format
+from opentelemetry.proto.collector.profiles.v1development import profiles_service_pb2 as service
+
+request = service.ExportProfilesServiceRequest()
+tables = request.dictionary
+tables.string_table.extend(['', 'samples', 'count', 'cpu', 'nanoseconds', 'main', 'work', 'rest', 'thread.id'])
+for table in (tables.mapping_table, tables.location_table, tables.function_table, tables.link_table):
+    table.add()
+attribute = tables.attribute_table.add()
+for name in (5, 6, 7):
+    tables.function_table.add().name_strindex = name
+    location = tables.location_table.add()
+    lines = location.lines if hasattr(location, 'lines') else location.line
+    line = lines.add()
+    line.function_index, line.line = name - 4, name
+of_resource = request.resource_profiles.add()
+pair = of_resource.resource.attributes.add()
+pair.key, pair.value.string_value = 'service.name', sys.argv[1]
+profile = of_resource.scope_profiles.add().profiles.add()
+samples = profile.samples if hasattr(profile, 'samples') else profile.sample
+if hasattr(tables, 'stack_table'):
+    tables.stack_table.add()
+    tables.stack_table.add().location_indices.extend([2, 1])
+    tables.stack_table.add().location_indices.extend([3, 1])
+    attribute = tables.attribute_table.add()
+    attribute.key_strindex, attribute.value.int_value = 8, 7
+    kind = profile.sample_type
+    profile.time_unix_nano, profile.duration_nano = int(sys.argv[2]), 10**10
+    for stack, value in ((1, 5), (2, 3)):
+        one = samples.add()
+        one.stack_index = stack
+        one.values.append(value)
+        one.attribute_indices.append(1)
+else:
+    kind = profile.sample_type.add()
+    profile.time_nanos = int(sys.argv[2])
+    profile.location_indices.extend([2, 1])
+    one = samples.add()
+    one.locations_length = 2
+    one.value.append(5)
+kind.type_strindex, kind.unit_strindex = 1, 2
+profile.period_type.type_strindex, profile.period_type.unit_strindex, profile.period = 3, 4, 10000000
+if sys.argv[3] == 'json':
+    sys.stdout.write(json_format.MessageToJson(request))
+else:
+    sys.stdout.buffer.write(request.SerializeToString())
+'''
+
+
+def otlp_request(version, service, at_ns, form):
+    done = subprocess.run(
+        [f'{SENDERS}/python/bin/python3', '-c', OTLP, service, str(at_ns), form],
+        env={**os.environ, 'PYTHONPATH': f'{SENDERS}/otlp/{version}'},
+        capture_output=True,
+        check=True,
+    )
+    return done.stdout
+
+
+@suite.test
+def requests_of_the_encoders_of_otlp_are_stored(d):
+    e = Everprof(d, flags=['--web.enable-push-receiver']).ready()
+    at_ns = time.time_ns() - 60 * 10**9
+    for version in ('1.40.0', '1.45.2'):
+        for form in ('binary', 'json'):
+            service = f'of-{version}-{form}'
+            kind = 'application/json' if form == 'json' else 'application/x-protobuf'
+            body = otlp_request(version, service, at_ns, form)
+            answer = e.get('/v1development/profiles', {'Content-Type': kind}, body)
+            assert answer.status == 200 and answer.body in (b'', b'{}'), (service, answer.body)
+            query = {'query': f'process_cpu{{service_name="{service}"}}', 'mode': 'merge', 'from': 0, 'to': 'now'}
+            for sample_type, factor in (('samples', 1), ('cpu', 10**7)):
+                rows = e.get('/api/v1/query', report='top', sample_index=sample_type, **query).data()['rows']
+                flat = {r['name']: r['flat'] for r in rows if r['flat']}
+                assert flat == {'work': 5 * factor, 'rest': 3 * factor}, (service, flat)
+    answer = e.get(
+        '/v1development/profiles',
+        {'Content-Type': 'application/x-protobuf'},
+        otlp_request('1.37.0', 'old', at_ns, 'binary'),
+    )
+    assert answer.status == 400 and b'1.7 or earlier' in answer.body, answer.body
+    e.finish()
 
 
 suite.main()
