@@ -88,12 +88,55 @@ static bool json_whole(struct json *j, double v)
 	return whole;
 }
 
+/* Whether a number is written without an exponent, as by printf()'s %.15g. */
+static bool json_is_plain(double v)
+{
+	return fabs(v) >= 1e-4 && fabs(v) < 1e15;
+}
+
+/*
+ * Append a number that needs no exponent, if 15 digits suffice for it: printf() and
+ * strtod() take much longer. The number is a whole number below 1e15, divided by a
+ * power of ten below 1e20. A double holds both exactly, so that dividing rounds as
+ * reading the digits does.
+ */
+static bool json_short(struct json *j, double v)
+{
+	double size = fabs(v);
+	double unit = 1;
+	char text[40];
+	char *p = text + sizeof(text);
+	int places = 0;
+	uint64_t digits;
+
+	if (!json_is_plain(v))
+		return false;
+	for (; size * unit < 1e14; unit *= 10)
+		places++;
+	digits = (uint64_t)nearbyint(size * unit);
+	if ((double)digits / unit != size)
+		return false;
+	for (; digits % 10 == 0; digits /= 10)
+		places--;
+	do {
+		*--p = (char)('0' + digits % 10);
+		digits /= 10;
+		if (--places == 0)
+			*--p = '.';
+	} while (digits || places >= 0);
+	if (v < 0)
+		*--p = '-';
+	before_value(j);
+	buf_add(j->out, p, (size_t)(text + sizeof(text) - p));
+	return true;
+}
+
 void json_double(struct json *j, double v)
 {
 	char text[32] = "null";
-	int digits = 15;
+	int digits = json_is_plain(v) ? 16 : 15;
 
-	if (json_whole(j, v))
+	if (json_whole(j, v) || json_short(j, v))
 		return;
 	/*
 	 * 15 digits suffice for most numbers, 17 for all: use the fewest that
