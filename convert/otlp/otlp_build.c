@@ -180,7 +180,7 @@ static int otlp_build_add_link(struct otlp_build *b, uint32_t index,
 			       struct err *err)
 {
 	struct wire w = wire_init(otlp_tables_get(b->t, OTLP_LINK, index));
-	struct wire_field f;
+	struct wire_field f = { 0 };
 
 	while (wire_next(&w, &f)) {
 		if (f.type != WIRE_BYTES || f.bytes.len > 64)
@@ -220,7 +220,7 @@ static int otlp_build_function(struct otlp_build *b, uint64_t index,
 {
 	struct pprof_function new = { 0 };
 	struct wire w;
-	struct wire_field f;
+	struct wire_field f = { 0 };
 
 	if (index >= otlp_tables_size(b->t, OTLP_FUNCTION))
 		return otlp_build_no_entry("function", err);
@@ -251,7 +251,7 @@ static int otlp_build_line(struct otlp_build *b, struct bytes line,
 {
 	struct pprof_line new = { 0 };
 	struct wire w = wire_init(line);
-	struct wire_field f;
+	struct wire_field f = { 0 };
 	bool has_function = false;
 	int rc = 0;
 
@@ -344,7 +344,7 @@ static int otlp_build_mapping(struct otlp_build *b, uint64_t index,
 {
 	struct mapping_reading r = { .rank = 0 };
 	struct wire w;
-	struct wire_field f;
+	struct wire_field f = { 0 };
 	int rc = 0;
 
 	*out = PPROF_NONE;
@@ -400,7 +400,7 @@ static int otlp_build_location(struct otlp_build *b, uint64_t index,
 {
 	struct pprof_location new = { .mapping = PPROF_NONE };
 	struct wire w;
-	struct wire_field f;
+	struct wire_field f = { 0 };
 	int rc = 0;
 
 	if (index >= otlp_tables_size(b->t, OTLP_LOCATION))
@@ -428,7 +428,7 @@ static int otlp_build_location(struct otlp_build *b, uint64_t index,
 static int otlp_build_frame(struct otlp_build *b, uint64_t location,
 			    const struct pprof_run *stack, struct err *err)
 {
-	uint32_t place;
+	uint32_t place = 0;
 	int rc;
 
 	if (b->p.frames.count - stack->first == OTLP_FRAMES_MAX)
@@ -446,7 +446,7 @@ static int otlp_build_stack(struct otlp_build *b, uint64_t index, uint32_t *out,
 {
 	struct pprof_run new = { .first = (uint32_t)b->p.frames.count };
 	struct wire w = wire_init(otlp_tables_get(b->t, OTLP_STACK, index));
-	struct wire_field f;
+	struct wire_field f = { 0 };
 	int rc = 0;
 
 	if (otlp_build_find(b, OTLP_STACK, index, b->p.stacks.count, out))

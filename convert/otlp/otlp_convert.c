@@ -129,7 +129,7 @@ static int otlp_convert_resource(struct converting *c, struct bytes resource,
 				 struct err *err)
 {
 	struct wire w = wire_init(resource);
-	struct wire_field f;
+	struct wire_field f = { 0 };
 	int rc = 0;
 
 	while (!rc && wire_next(&w, &f)) {
@@ -149,7 +149,7 @@ static void otlp_convert_find_services(struct converting *c)
 		struct wire w =
 			wire_init(otlp_tables_get(&c->t, OTLP_ATTRIBUTE, i));
 		struct str key = str_of("");
-		struct wire_field f;
+		struct wire_field f = { 0 };
 
 		while (wire_next(&w, &f)) {
 			if (f.number == 1 && f.type == WIRE_VARINT)
@@ -389,7 +389,7 @@ static int otlp_convert_profile(struct converting *c, struct bytes profile,
 static void otlp_convert_scope_labels(struct converting *c, struct bytes scope)
 {
 	struct wire w = wire_init(scope);
-	struct wire_field f;
+	struct wire_field f = { 0 };
 
 	while (wire_next(&w, &f)) {
 		if (f.number == 1 && f.type == WIRE_BYTES)
@@ -407,7 +407,7 @@ static int otlp_convert_scope(struct converting *c, struct bytes scope,
 {
 	struct wire w = wire_init(scope);
 	struct bytes profile;
-	struct wire_field f;
+	struct wire_field f = { 0 };
 	int rc = 0;
 
 	labels_set(&c->series, str_of("otel.scope.name"), str_of(""));
@@ -429,7 +429,7 @@ static void otlp_convert_refuse_all(struct converting *c, struct bytes profiles,
 				    const struct err *why)
 {
 	struct wire w = wire_init(profiles);
-	struct wire_field f;
+	struct wire_field f = { 0 };
 	struct bytes profile;
 
 	while (wire_next(&w, &f)) {
@@ -448,7 +448,7 @@ static int otlp_convert_resources(struct converting *c, struct bytes profiles,
 				  struct err *err)
 {
 	struct wire w = wire_init(profiles);
-	struct wire_field f;
+	struct wire_field f = { 0 };
 	int rc = 0;
 
 	labels_builder_fini(&c->series);
@@ -514,7 +514,7 @@ static int otlp_convert_run(struct converting *c, struct bytes message,
 			    struct err *err)
 {
 	struct wire w = wire_init(message);
-	struct wire_field f;
+	struct wire_field f = { 0 };
 	int rc = otlp_layout_find(&c->t, &c->layout, err);
 
 	if (rc)

@@ -92,7 +92,7 @@ static bool otlp_look_sample(const struct otlp_tables *t,
 {
 	struct sample_look l = { .fits = true };
 	struct wire w = wire_init(sample);
-	struct wire_field f;
+	struct wire_field f = { 0 };
 
 	while (wire_next(&w, &f))
 		otlp_look_field(t, n, &f, &l);
@@ -116,7 +116,7 @@ struct layout_search {
 static void otlp_layout_look(struct layout_search *s, struct bytes profile)
 {
 	struct wire w = wire_init(profile);
-	struct wire_field f;
+	struct wire_field f = { 0 };
 
 	while (wire_next(&w, &f)) {
 		if (f.number == 3)
@@ -134,7 +134,7 @@ static void otlp_layout_look(struct layout_search *s, struct bytes profile)
 
 bool otlp_profile_next(struct wire *scope, struct bytes *profile)
 {
-	struct wire_field f;
+	struct wire_field f = { 0 };
 
 	while (wire_next(scope, &f)) {
 		if (f.number == 2 && f.type == WIRE_BYTES) {
@@ -150,7 +150,7 @@ static void otlp_layout_look_resource(struct layout_search *s,
 				      struct bytes resource)
 {
 	struct wire w = wire_init(resource);
-	struct wire_field f;
+	struct wire_field f = { 0 };
 	struct bytes profile;
 
 	while (wire_next(&w, &f)) {
@@ -168,7 +168,7 @@ static bool otlp_layout_is_ancient(const struct otlp_tables *t)
 	for (size_t i = 0; i < otlp_tables_size(t, OTLP_ATTRIBUTE); i++) {
 		struct wire w =
 			wire_init(otlp_tables_get(t, OTLP_ATTRIBUTE, i));
-		struct wire_field f;
+		struct wire_field f = { 0 };
 
 		while (wire_next(&w, &f)) {
 			if (f.number == 1)
@@ -185,7 +185,7 @@ int otlp_layout_find(const struct otlp_tables *t, struct otlp_layout *out,
 				   .may_be_new = true,
 				   .may_be_old = true };
 	struct wire w = wire_init(t->message);
-	struct wire_field f;
+	struct wire_field f = { 0 };
 
 	while (wire_next(&w, &f)) {
 		if (f.number == 1 && f.type == WIRE_BYTES)
@@ -284,7 +284,7 @@ static int otlp_profile_sample(const struct otlp_tables *t,
 	size_t before = p->attributes.count;
 	struct sample_reading r = { .t = t, .n = n, .p = p };
 	struct wire w = wire_init(sample);
-	struct wire_field f;
+	struct wire_field f = { 0 };
 	size_t count;
 	int rc = 0;
 
@@ -309,7 +309,7 @@ static int otlp_profile_type(struct bytes message, struct otlp_type *out,
 			     struct err *err)
 {
 	struct wire w = wire_init(message);
-	struct wire_field f;
+	struct wire_field f = { 0 };
 
 	while (wire_next(&w, &f)) {
 		if (f.number == 1 && f.type == WIRE_VARINT)
@@ -370,7 +370,7 @@ int otlp_profile_read(const struct otlp_tables *t,
 		      struct otlp_profile *out, struct err *err)
 {
 	struct wire w = wire_init(profile);
-	struct wire_field f;
+	struct wire_field f = { 0 };
 	int rc = 0;
 
 	out->type = out->period_type = (struct otlp_type){ 0, 0 };

@@ -16,7 +16,7 @@ static int otlp_tables_count_one(struct bytes dictionary, size_t *count,
 				 struct err *err)
 {
 	struct wire w = wire_init(dictionary);
-	struct wire_field f;
+	struct wire_field f = { 0 };
 
 	while (wire_next(&w, &f)) {
 		if (f.number >= OTLP_TABLES)
@@ -35,7 +35,7 @@ int otlp_tables_count(struct bytes message, bool *has, size_t *count,
 		      struct err *err)
 {
 	struct wire w = wire_init(message);
-	struct wire_field f;
+	struct wire_field f = { 0 };
 	int rc = 0;
 
 	*has = false;
@@ -48,7 +48,7 @@ int otlp_tables_count(struct bytes message, bool *has, size_t *count,
 	}
 	if (!rc && *count > OTLP_ENTRIES_MAX)
 		rc = err_set(err, ERR_TOOBIG,
-			     "the dictionary has more than %u entries",
+			     "the dictionary has more than %zu entries",
 			     OTLP_ENTRIES_MAX);
 	return rc ? rc : otlp_tables_check(&w, err);
 }
@@ -57,7 +57,7 @@ int otlp_tables_count(struct bytes message, bool *has, size_t *count,
 static void otlp_tables_add(struct otlp_tables *t, struct bytes dictionary)
 {
 	struct wire w = wire_init(dictionary);
-	struct wire_field f;
+	struct wire_field f = { 0 };
 
 	while (wire_next(&w, &f)) {
 		if (f.number < 1 || f.number >= OTLP_TABLES ||
@@ -75,7 +75,7 @@ static void otlp_tables_add(struct otlp_tables *t, struct bytes dictionary)
 void otlp_tables_init(struct otlp_tables *t, struct bytes message)
 {
 	struct wire w = wire_init(message);
-	struct wire_field f;
+	struct wire_field f = { 0 };
 
 	*t = (struct otlp_tables){ .message = message };
 	while (wire_next(&w, &f)) {

@@ -28,7 +28,7 @@ enum otlp_table {
 };
 
 /* Largest number of entries of all tables. */
-#define OTLP_ENTRIES_MAX (4U * 1024 * 1024)
+#define OTLP_ENTRIES_MAX ((size_t)4 * 1024 * 1024)
 
 /* Where an entry is in the message. */
 struct otlp_place {

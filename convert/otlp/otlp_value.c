@@ -33,7 +33,7 @@ static int otlp_value_any(struct bytes message, struct otlp_any *out,
 			  struct err *err)
 {
 	struct wire w = wire_init(message);
-	struct wire_field f;
+	struct wire_field f = { 0 };
 
 	*out = (struct otlp_any){ .kind = 0 };
 	while (wire_next(&w, &f)) {
@@ -63,7 +63,7 @@ static int otlp_value_pair(const struct otlp_tables *t, struct bytes message,
 			   struct otlp_pair *out, struct err *err)
 {
 	struct wire w = wire_init(message);
-	struct wire_field f;
+	struct wire_field f = { 0 };
 
 	*out = (struct otlp_pair){ .value = { .len = 0 } };
 	while (wire_next(&w, &f)) {
@@ -88,7 +88,7 @@ static int otlp_value_json_all(const struct otlp_tables *t,
 {
 	bool is_map = any->kind == VALUE_MAP;
 	struct wire w = wire_init(any->field.bytes);
-	struct wire_field f;
+	struct wire_field f = { 0 };
 	int rc = 0;
 
 	json_begin(j, is_map ? '{' : '[');
@@ -208,7 +208,7 @@ int otlp_value_read_entry(const struct otlp_tables *t, struct bytes entry,
 {
 	struct bytes value = { .len = 0 };
 	struct wire w = wire_init(entry);
-	struct wire_field f;
+	struct wire_field f = { 0 };
 
 	*out = (struct otlp_attribute){ .is_number = false };
 	while (wire_next(&w, &f)) {

@@ -174,10 +174,11 @@ int merge_judge_labels(struct merge *m, const struct pprof *p, struct err *err)
 	vec_reserve(&m->passes, p->label_sets.count);
 	for (uint32_t i = 0; i < p->label_sets.count && !rc; i++) {
 		struct label_view labels = label_view_of(p, i);
+		size_t work = 0;
 
-		rc = label_view_match(&labels, m->match, m->match_count,
-				      m->match_limits, &meter,
-				      vec_add(&m->passes), err);
+		*vec_add(&m->passes) = label_view_match(&labels, m->match,
+							m->match_count, &work);
+		rc = limits_meter(m->match_limits, &meter, work, 0, err);
 	}
 	return rc;
 }

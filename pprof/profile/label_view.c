@@ -39,16 +39,15 @@ struct str label_view_text(const struct label_view *v, struct str key)
 	return str_of("");
 }
 
-int label_view_match(const struct label_view *v, const struct matcher *m,
-		     size_t count, const struct limits *limits,
-		     struct growth_meter *meter, bool *out, struct err *err)
+bool label_view_match(const struct label_view *v, const struct matcher *m,
+		      size_t count, size_t *work)
 {
-	size_t work = 1;
+	bool matches = true;
 
-	*out = true;
-	for (size_t i = 0; i < count && *out; i++) {
-		*out = matcher_matches(&m[i], label_view_text(v, m[i].name));
-		work += matcher_work(&m[i]) + label_view_count(v);
+	*work += 1;
+	for (size_t i = 0; i < count && matches; i++) {
+		matches = matcher_matches(&m[i], label_view_text(v, m[i].name));
+		*work += matcher_work(&m[i]) + label_view_count(v);
 	}
-	return limits_meter(limits, meter, work, 0, err);
+	return matches;
 }

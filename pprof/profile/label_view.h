@@ -8,7 +8,6 @@
 #ifndef PPROF_PROFILE_LABEL_VIEW_H
 #define PPROF_PROFILE_LABEL_VIEW_H
 
-#include "base/limits.h"
 #include "model/matcher.h"
 #include "pprof/profile/profile.h"
 
@@ -56,13 +55,10 @@ static inline uint32_t label_view_count(const struct label_view *v)
 struct str label_view_text(const struct label_view *v, struct str key);
 
 /*
- * Set *out to whether all matchers match; a label that is missing is empty. Errors of
- * limits_meter(), which is told of the work.
+ * Return whether all matchers match; a label that is missing is empty. Adds the work
+ * that this took to *work, for limits_meter().
  */
-NODISCARD int label_view_match(const struct label_view *v,
-			       const struct matcher *m, size_t count,
-			       const struct limits *limits,
-			       struct growth_meter *meter, bool *out,
-			       struct err *err);
+bool label_view_match(const struct label_view *v, const struct matcher *m,
+		      size_t count, size_t *work);
 
 #endif

@@ -44,9 +44,10 @@ static int sample_visit_judge(struct sample_visit *v,
 			      struct err *err)
 {
 	struct limits limits = query_limits(v->call->work);
+	size_t work = 0;
 
-	return label_view_match(labels, v->lacking, v->lacking_count, &limits,
-				&v->meter, out, err);
+	*out = label_view_match(labels, v->lacking, v->lacking_count, &work);
+	return limits_meter(&limits, &v->meter, work, 0, err);
 }
 
 /* A walk over the rows of a series. */

@@ -199,17 +199,13 @@ static int sample_totals_judge_set(struct sample_totals *s,
 				   const struct label_view *labels,
 				   struct sample_classes *to, struct err *err)
 {
-	bool counts;
-	int rc = label_view_match(labels, s->lacking.v, s->lacking.count,
-				  &s->limits, &s->meter, &counts, err);
+	size_t work = label_view_count(labels) * 2 * s->o->name_count;
+	bool counts =
+		label_view_match(labels, s->lacking.v, s->lacking.count, &work);
 
-	*vec_add(to) = !rc && counts ? sample_totals_group(s, labels) :
-				       COLUMNS_NO_CLASS;
-	return rc ? rc :
-		    limits_meter(&s->limits, &s->meter,
-				 label_view_count(labels) * 2 *
-					 s->o->name_count,
-				 0, err);
+	*vec_add(to) = counts ? sample_totals_group(s, labels) :
+				COLUMNS_NO_CLASS;
+	return limits_meter(&s->limits, &s->meter, work, 0, err);
 }
 
 /* Make room for a sum of each group. */

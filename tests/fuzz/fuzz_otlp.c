@@ -42,8 +42,8 @@ static int fuzz_store(void *ctx, const struct labels_builder *labels,
 	static struct scanner *s;
 	static struct scan scan;
 	struct fuzz_result *r = ctx;
-	bool is_converted =
-		labels_builder_get(labels, str_of(LABEL_NAME)).len > 0;
+	bool is_converted = labels_builder_get(labels, str_of(LABEL_NAME)).len >
+			    0;
 	int rc;
 
 	if (!s)
