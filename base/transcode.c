@@ -72,6 +72,24 @@ static int transcode_integer(const struct message_field *f, struct str text,
 	return 0;
 }
 
+/* The same for a number without a sign, of which those from 2^63 on are negative here. */
+static int transcode_unsigned(const struct message_field *f, struct str text,
+			      int64_t *out, struct err *err)
+{
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < text.len; i++) {
+		int digit = text.ptr[i] - '0';
+
+		if (digit < 0 || digit > 9 ||
+		    __builtin_mul_overflow(v, 10, &v) ||
+		    __builtin_add_overflow(v, digit, &v))
+			return transcode_integer(f, text, out, err);
+	}
+	*out = (int64_t)v;
+	return text.len ? 0 : transcode_wrong(f, "a whole number", err);
+}
+
 /* Read the name or the number of a value of an enum. */
 static int transcode_enum(const struct message_field *f,
 			  const struct yaml_node *n, int64_t *out,
@@ -170,7 +188,7 @@ static int transcode_scalar(const struct message_field *f,
 	case FIELD_HEX:
 		return transcode_hex(f, n->text, out, err);
 	case FIELD_FIXED64:
-		rc = transcode_integer(f, n->text, &v, err);
+		rc = transcode_unsigned(f, n->text, &v, err);
 		if (!rc)
 			transcode_put_fixed64(out, f->number, (uint64_t)v);
 		return rc;
@@ -186,6 +204,9 @@ static int transcode_scalar(const struct message_field *f,
 		break;
 	case FIELD_ENUM:
 		rc = transcode_enum(f, n, &v, err);
+		break;
+	case FIELD_UINT64:
+		rc = transcode_unsigned(f, n->text, &v, err);
 		break;
 	default:
 		rc = transcode_integer(f, n->text, &v, err);

@@ -118,7 +118,7 @@ static const struct flag_row flag_rows[] = {
 	  "Enable POST /api/v1/write, which stores the profiles of agents.",
 	  COMMAND_BOTH },
 	{ "web.enable-push-receiver", FLAG_BOOL, AT(push_receiver), "no", 0, 0,
-	  "Enable POST /ingest and /push.v1.PusherService/Push, which store the profiles of Pyroscope's SDKs and Alloy.",
+	  "Enable POST /ingest, /push.v1.PusherService/Push and /v1development/profiles, which store the profiles of Pyroscope's SDKs, Alloy and OpenTelemetry.",
 	  COMMAND_BOTH },
 	{ "query.timeout", FLAG_DURATION, AT(query_timeout_ms), "30s", 1,
 	  DAY_MS, "Maximum duration of a query.", COMMAND_BOTH },

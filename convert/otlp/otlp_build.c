@@ -4,9 +4,9 @@
 #include <stdio.h>
 
 void otlp_build_init(struct otlp_build *b, const struct otlp_tables *t,
-		     size_t max)
+		     struct otlp_meter *meter)
 {
-	*b = (struct otlp_build){ .t = t, .max = max };
+	*b = (struct otlp_build){ .t = t, .meter = meter };
 	for (int i = 0; i < OTLP_TABLES; i++) {
 		size_t n = otlp_tables_size(t, (enum otlp_table)i);
 		struct otlp_remap *m = &b->remaps[i];
@@ -17,14 +17,27 @@ void otlp_build_init(struct otlp_build *b, const struct otlp_tables *t,
 	}
 }
 
-size_t otlp_build_memory(const struct otlp_tables *t)
+size_t otlp_build_index_memory(const struct otlp_tables *t)
 {
 	size_t entries = 0;
 
 	for (int i = 0; i < OTLP_TABLES; i++)
 		entries += otlp_tables_size(t, (enum otlp_table)i) + 1;
-	return entries * 2 * sizeof(uint32_t) +
-	       otlp_tables_size(t, OTLP_ATTRIBUTE) * sizeof(struct pprof_label);
+	return entries * 2 * sizeof(uint32_t);
+}
+
+size_t otlp_build_memory(const struct otlp_build *b)
+{
+	return pprof_memory(&b->p) + b->arena.used +
+	       vec_memory(&b->attributes) + vec_memory(&b->fixed);
+}
+
+void otlp_build_clear(struct otlp_build *b)
+{
+	pprof_fini(&b->p);
+	arena_fini(&b->arena);
+	vec_fini(&b->attributes);
+	vec_fini(&b->fixed);
 }
 
 void otlp_build_fini(struct otlp_build *b)
@@ -33,15 +46,13 @@ void otlp_build_fini(struct otlp_build *b)
 		vec_fini(&b->remaps[i].places);
 		vec_fini(&b->remaps[i].turns);
 	}
-	vec_fini(&b->attributes);
-	vec_fini(&b->fixed);
-	arena_fini(&b->arena);
-	pprof_fini(&b->p);
+	otlp_build_clear(b);
 }
 
 /* Return the number of a text in the profile. */
 static uint32_t otlp_build_text(struct otlp_build *b, struct str text)
 {
+	otlp_meter_note(b->meter, text.len);
 	return strtab_intern(&b->p.strings, text);
 }
 
@@ -89,6 +100,16 @@ static bool otlp_build_find(struct otlp_build *b, enum otlp_table table,
 	return false;
 }
 
+/* Return a reader of an entry, whose fields may be many. */
+static struct wire otlp_build_read(struct otlp_build *b, enum otlp_table table,
+				   uint64_t index)
+{
+	struct bytes entry = otlp_tables_get(b->t, table, index);
+
+	otlp_meter_note(b->meter, entry.len);
+	return wire_init(entry);
+}
+
 /* ERR_INVALID: an entry refers to one that is not there. */
 static int otlp_build_no_entry(const char *what, struct err *err)
 {
@@ -108,9 +129,11 @@ static int otlp_build_malformed(const struct wire *w, const char *what,
 int otlp_build_attribute(struct otlp_build *b, uint32_t index,
 			 struct otlp_attribute *out, struct err *err)
 {
-	return otlp_value_read_entry(
-		b->t, otlp_tables_get(b->t, OTLP_ATTRIBUTE, index), &b->arena,
-		out, err);
+	struct bytes entry = otlp_tables_get(b->t, OTLP_ATTRIBUTE, index);
+	int rc = otlp_value_read_entry(b->t, entry, &b->arena, out, err);
+
+	otlp_meter_note(b->meter, entry.len + (rc ? 0 : out->text.len));
+	return rc ? rc : otlp_meter_ask(b->meter, err);
 }
 
 /* Make the label of an attribute. */
@@ -153,24 +176,28 @@ static int otlp_build_add_attribute(struct otlp_build *b, uint32_t index,
 		if (!rc)
 			*vec_add(&b->attributes) = otlp_build_make_label(b, &a);
 	}
-	/* Without a text, and without a number, there is no label. */
-	if (!rc && (b->attributes.v[place].str || b->attributes.v[place].num ||
-		    b->attributes.v[place].unit))
+	/* Without a key, or without a text and a number, there is no label. */
+	if (!rc && b->attributes.v[place].key &&
+	    (b->attributes.v[place].str || b->attributes.v[place].num ||
+	     b->attributes.v[place].unit))
 		*vec_add(&b->p.labels) = b->attributes.v[place];
 	return rc;
 }
 
-/* Add a label of an id in hexadecimal. */
+/* Add a label of an id in hexadecimal; an id of another length, or of zeros, is none. */
 static void otlp_build_add_id(struct otlp_build *b, const char *key,
-			      struct bytes id)
+			      struct bytes id, size_t len)
 {
 	struct buf text = { 0 };
 	struct otlp_attribute a = { .key = str_of(key) };
+	uint8_t any = 0;
 
-	for (size_t i = 0; i < id.len; i++)
+	for (size_t i = 0; i < id.len && id.len == len; i++) {
 		buf_printf(&text, "%02x", id.ptr[i]);
+		any |= id.ptr[i];
+	}
 	a.text = str_from(buf_bytes(&text));
-	if (id.len)
+	if (any)
 		*vec_add(&b->p.labels) = otlp_build_make_label(b, &a);
 	buf_fini(&text);
 }
@@ -179,21 +206,37 @@ static void otlp_build_add_id(struct otlp_build *b, const char *key,
 static int otlp_build_add_link(struct otlp_build *b, uint32_t index,
 			       struct err *err)
 {
-	struct wire w = wire_init(otlp_tables_get(b->t, OTLP_LINK, index));
+	struct wire w = otlp_build_read(b, OTLP_LINK, index);
 	struct wire_field f = { 0 };
+	struct bytes trace = { .len = 0 };
+	struct bytes span = { .len = 0 };
 
 	while (wire_next(&w, &f)) {
-		if (f.type != WIRE_BYTES || f.bytes.len > 64)
-			continue;
-		if (f.number == 1)
-			otlp_build_add_id(b, "trace_id", f.bytes);
-		else if (f.number == 2)
-			otlp_build_add_id(b, "span_id", f.bytes);
+		if (f.number == 1 && f.type == WIRE_BYTES)
+			trace = f.bytes;
+		else if (f.number == 2 && f.type == WIRE_BYTES)
+			span = f.bytes;
 	}
+	otlp_build_add_id(b, "trace_id", trace, 16);
+	otlp_build_add_id(b, "span_id", span, 8);
 	return otlp_build_malformed(&w, "link", err);
 }
 
-/* Add the label set of a sample, and return its number in *out. */
+/* Whether one of the last labels has a key. */
+static bool otlp_build_has_key(struct otlp_build *b, uint32_t first,
+			       uint32_t key)
+{
+	otlp_meter_note(b->meter, 0);
+	for (size_t i = first; i < b->p.labels.count; i++) {
+		if (b->p.labels.v[i].key == key)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Add the label set of a sample: labels of its own come before those of its profile,
+ * and these before those of the resource. Return its number in *out. */
 static int otlp_build_labels(struct otlp_build *b, const struct otlp_profile *p,
 			     const struct otlp_sample *s, uint32_t *out,
 			     struct err *err)
@@ -206,8 +249,10 @@ static int otlp_build_labels(struct otlp_build *b, const struct otlp_profile *p,
 			b, p->attributes.v[s->attributes.first + i], err);
 	if (!rc && s->link)
 		rc = otlp_build_add_link(b, s->link, err);
-	for (size_t i = 0; i < b->fixed.count; i++)
-		*vec_add(&b->p.labels) = b->fixed.v[i];
+	for (size_t i = 0; i < b->fixed.count; i++) {
+		if (!otlp_build_has_key(b, set.first, b->fixed.v[i].key))
+			*vec_add(&b->p.labels) = b->fixed.v[i];
+	}
 	set.count = (uint32_t)b->p.labels.count - set.first;
 	*out = (uint32_t)b->p.label_sets.count;
 	*vec_add(&b->p.label_sets) = set;
@@ -226,7 +271,7 @@ static int otlp_build_function(struct otlp_build *b, uint64_t index,
 		return otlp_build_no_entry("function", err);
 	if (otlp_build_find(b, OTLP_FUNCTION, index, b->p.functions.count, out))
 		return 0;
-	w = wire_init(otlp_tables_get(b->t, OTLP_FUNCTION, index));
+	w = otlp_build_read(b, OTLP_FUNCTION, index);
 	while (wire_next(&w, &f)) {
 		struct str text = otlp_tables_text(b->t, f.value);
 
@@ -270,7 +315,10 @@ static int otlp_build_line(struct otlp_build *b, struct bytes line,
 	}
 	if (has_function)
 		*vec_add(&b->p.lines) = new;
-	return rc ? rc : otlp_build_malformed(&w, "line", err);
+	otlp_meter_note(b->meter, line.len);
+	if (!rc)
+		rc = otlp_build_malformed(&w, "line", err);
+	return rc ? rc : otlp_meter_ask(b->meter, err);
 }
 
 /* How good a build ID of a kind is; 0: it is none. */
@@ -302,6 +350,7 @@ static int otlp_build_mapping_attribute(struct otlp_build *b, uint64_t index,
 					struct err *err)
 {
 	struct otlp_attribute a;
+	int rank;
 	int rc;
 
 	if (index >= otlp_tables_size(b->t, OTLP_ATTRIBUTE))
@@ -310,9 +359,14 @@ static int otlp_build_mapping_attribute(struct otlp_build *b, uint64_t index,
 		return err_set(err, ERR_INVALID,
 			       "a mapping has more than %d attributes",
 			       OTLP_ATTRIBUTES_MAX);
+	/* Values of other attributes may be long. */
+	rank = otlp_build_id_rank(otlp_value_key(
+		b->t, otlp_tables_get(b->t, OTLP_ATTRIBUTE, index)));
+	if (rank <= r->rank)
+		return 0;
 	rc = otlp_build_attribute(b, (uint32_t)index, &a, err);
-	if (!rc && !a.is_number && otlp_build_id_rank(a.key) > r->rank) {
-		r->rank = otlp_build_id_rank(a.key);
+	if (!rc && !a.is_number) {
+		r->rank = rank;
 		r->m.build_id = otlp_build_text(b, a.text);
 	}
 	return rc;
@@ -354,7 +408,7 @@ static int otlp_build_mapping(struct otlp_build *b, uint64_t index,
 		return otlp_build_no_entry("mapping", err);
 	if (otlp_build_find(b, OTLP_MAPPING, index, b->p.mappings.count, out))
 		return 0;
-	w = wire_init(otlp_tables_get(b->t, OTLP_MAPPING, index));
+	w = otlp_build_read(b, OTLP_MAPPING, index);
 	while (!rc && wire_next(&w, &f)) {
 		if (f.number == 5)
 			rc = otlp_build_mapping_attributes(b, &f, &r, err);
@@ -408,7 +462,7 @@ static int otlp_build_location(struct otlp_build *b, uint64_t index,
 	if (otlp_build_find(b, OTLP_LOCATION, index, b->p.locations.count, out))
 		return 0;
 	new.lines.first = (uint32_t)b->p.lines.count;
-	w = wire_init(otlp_tables_get(b->t, OTLP_LOCATION, index));
+	w = otlp_build_read(b, OTLP_LOCATION, index);
 	while (!rc && wire_next(&w, &f)) {
 		if (f.number == 1 && f.type == WIRE_VARINT)
 			rc = otlp_build_mapping(b, f.value, &new.mapping, err);
@@ -437,7 +491,8 @@ static int otlp_build_frame(struct otlp_build *b, uint64_t location,
 			       OTLP_FRAMES_MAX);
 	rc = otlp_build_location(b, location, &place, err);
 	*vec_add(&b->p.frames) = place;
-	return rc;
+	otlp_meter_note(b->meter, sizeof(place));
+	return rc ? rc : otlp_meter_ask(b->meter, err);
 }
 
 /* Return the number of a stack, which is added if it is new. */
@@ -445,7 +500,7 @@ static int otlp_build_stack(struct otlp_build *b, uint64_t index, uint32_t *out,
 			    struct err *err)
 {
 	struct pprof_run new = { .first = (uint32_t)b->p.frames.count };
-	struct wire w = wire_init(otlp_tables_get(b->t, OTLP_STACK, index));
+	struct wire w = otlp_build_read(b, OTLP_STACK, index);
 	struct wire_field f = { 0 };
 	int rc = 0;
 
@@ -488,10 +543,8 @@ int otlp_build_add(struct otlp_build *b, const struct otlp_profile *p,
 	for (size_t k = 0; k < count; k++)
 		*vec_add(&b->p.values) =
 			wrap_mul(columns[k].values[i], columns[k].factor);
-	if (pprof_memory(&b->p) + b->arena.used > b->max)
-		return err_set(
-			err, ERR_TOOBIG,
-			"the profile takes more than %zu bytes of memory",
-			b->max);
-	return 0;
+	otlp_meter_note(b->meter, count * sizeof(int64_t) +
+					  b->p.label_sets.v[new.labels].count *
+						  sizeof(struct pprof_label));
+	return otlp_meter_ask(b->meter, err);
 }

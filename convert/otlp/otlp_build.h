@@ -9,6 +9,7 @@
 #ifndef CONVERT_OTLP_OTLP_BUILD_H
 #define CONVERT_OTLP_OTLP_BUILD_H
 
+#include "convert/otlp/otlp_meter.h"
 #include "convert/otlp/otlp_profile.h"
 #include "convert/otlp/otlp_value.h"
 #include "model/types.h"
@@ -29,7 +30,7 @@ struct otlp_remap {
 /* A builder, which keeps its memory from profile to profile. */
 struct otlp_build {
 	const struct otlp_tables *t;
-	size_t max; /* bytes of a built profile in memory */
+	struct otlp_meter *meter;
 	struct pprof p;
 	uint32_t turn; /* number of the profile */
 	struct otlp_remap remaps[OTLP_TABLES];
@@ -38,15 +39,21 @@ struct otlp_build {
 	struct arena arena;                 /* of texts of the profile */
 };
 
-/* Begin without a profile. `max` bounds the memory of each profile, in bytes. */
+/* Begin without a profile. */
 void otlp_build_init(struct otlp_build *b, const struct otlp_tables *t,
-		     size_t max);
+		     struct otlp_meter *meter);
 
 /* Free everything. */
 void otlp_build_fini(struct otlp_build *b);
 
-/* Return the memory of the builder for tables of this many entries, in bytes. */
-size_t otlp_build_memory(const struct otlp_tables *t);
+/* Return the memory of the builder for the entries of the tables, in bytes. */
+size_t otlp_build_index_memory(const struct otlp_tables *t);
+
+/* Return the memory of the profile that is being built, in bytes. */
+size_t otlp_build_memory(const struct otlp_build *b);
+
+/* Free the profile that is being built. */
+void otlp_build_clear(struct otlp_build *b);
 
 /* Begin a profile with these sample types; what was built before is lost. */
 void otlp_build_begin(struct otlp_build *b, const struct otlp_profile *p,
@@ -57,7 +64,7 @@ void otlp_build_label(struct otlp_build *b, const struct otlp_attribute *a);
 
 /*
  * Add sample number `i`. ERR_INVALID: a part of it is malformed, or refers to an entry
- * that is not there. ERR_TOOBIG: the profile becomes too large.
+ * that is not there. Errors of the meter.
  */
 NODISCARD int otlp_build_add(struct otlp_build *b, const struct otlp_profile *p,
 			     const struct otlp_column *columns, size_t count,
@@ -65,7 +72,7 @@ NODISCARD int otlp_build_add(struct otlp_build *b, const struct otlp_profile *p,
 
 /*
  * Read an attribute of the dictionary; texts are valid until the next
- * otlp_build_begin().
+ * otlp_build_begin(). ERR_INVALID: it is malformed. Errors of the meter.
  */
 NODISCARD int otlp_build_attribute(struct otlp_build *b, uint32_t index,
 				   struct otlp_attribute *out, struct err *err);

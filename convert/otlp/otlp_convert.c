@@ -17,6 +17,13 @@ struct converted_column {
 	VEC(int64_t) values;
 };
 
+/* Whether something of a profile was refused; a vector by number of the profile. */
+struct refused_profiles {
+	bool *v;
+	size_t count;
+	size_t cap;
+};
+
 /* A conversion. */
 struct converting {
 	const struct otlp_options *o;
@@ -35,29 +42,116 @@ struct converting {
 	struct otlp_profile open;
 	struct otlp_profile next;
 	struct converted_column columns[COLUMNS_MAX];
-	size_t column_count; /* 0: there is no open profile */
+	uint32_t numbers[COLUMNS_MAX]; /* of the profiles */
+	size_t column_count;           /* 0: there is no open profile */
 	/* By attribute: whether it is the name of a service. */
 	VEC(bool) names_service;
 	bool has_services;
-	struct otlp_indexes
-		services; /* of the open profile; 0: of the resource */
-	size_t profiles;
+	/* Of the samples of the open profile, and each once; 0: of the resource. */
+	struct otlp_indexes sample_services;
+	struct otlp_indexes services;
+	size_t attributes; /* of the resource, read so far */
+	struct refused_profiles refused;
+	struct buf out;  /* an encoded profile */
+	size_t encoding; /* bytes that it may take before it is there */
+	struct otlp_meter meter;
+	bool has_ended; /* there is no time or memory left */
 };
 
-/* Ask for the memory of everything. */
-static int otlp_convert_take(struct converting *c, struct err *err)
+/* Return what everything takes, in bytes. */
+static size_t otlp_convert_memory(const struct converting *c)
 {
 	size_t columns = 0;
 
 	for (size_t i = 0; i < COLUMNS_MAX; i++)
 		columns += vec_memory(&c->columns[i].values);
-	return c->o->take(
-		c->o->ctx,
-		otlp_build_memory(&c->t) + otlp_profile_memory(&c->open) +
-			otlp_profile_memory(&c->next) + columns +
-			pprof_memory(&c->build.p) + c->build.arena.used +
-			c->arena.used + c->groups.memory,
-		err);
+	return columns + otlp_tables_memory(&c->t) +
+	       otlp_build_index_memory(&c->t) + otlp_build_memory(&c->build) +
+	       otlp_profile_memory(&c->open) + otlp_profile_memory(&c->next) +
+	       vec_memory(&c->sample_services) + vec_memory(&c->services) +
+	       vec_memory(&c->names_service) + vec_memory(&c->refused) +
+	       vec_memory(&c->others) + c->arena.used + c->series.arena.used +
+	       c->groups.memory + c->out.cap + c->encoding;
+}
+
+/* Ask for the memory of everything. */
+static int otlp_convert_take(const struct converting *c, struct err *err)
+{
+	size_t bytes = otlp_convert_memory(c);
+
+	if (bytes > c->o->max_memory)
+		return err_set(
+			err, ERR_TOOBIG,
+			"the request takes more than %zu bytes of memory: send fewer profiles at once",
+			c->o->max_memory);
+	return c->o->take(c->o->ctx, bytes, err);
+}
+
+/* Implement otlp_meter.look. Only the last error is about a single profile. */
+static int otlp_convert_look(void *ctx, struct err *err)
+{
+	struct converting *c = ctx;
+	int rc = c->o->check(c->o->ctx, err);
+
+	if (!rc)
+		rc = otlp_convert_take(c, err);
+	c->has_ended = rc != 0;
+	if (!rc && otlp_build_memory(&c->build) > c->o->max_profile)
+		rc = err_set(err, ERR_TOOBIG,
+			     "the profile takes more than %zu bytes of memory",
+			     c->o->max_profile);
+	return rc;
+}
+
+/* Whether an error is about a single profile, and the others can be converted. */
+static bool otlp_convert_is_single(const struct converting *c, int rc)
+{
+	return !c->has_ended &&
+	       (rc == ERR_INVALID || rc == ERR_TOOBIG || rc == ERR_CORRUPT);
+}
+
+/* Note that profiles are refused. */
+static void otlp_convert_note_refused(struct converting *c,
+				      const uint32_t *numbers, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		c->refused.v[numbers[i]] = true;
+}
+
+/* Refuse profiles, and return 0, if an error is about them alone. */
+static int otlp_convert_judge(struct converting *c, const uint32_t *numbers,
+			      size_t count, int rc, const struct err *err)
+{
+	if (!rc || !otlp_convert_is_single(c, rc))
+		return rc;
+	otlp_convert_note_refused(c, numbers, count);
+	c->o->refuse(c->o->ctx, err);
+	return 0;
+}
+
+/* Number the next profile. */
+static int otlp_convert_number(struct converting *c, uint32_t *out,
+			       struct err *err)
+{
+	if (c->refused.count >= OTLP_PROFILES_MAX) {
+		c->has_ended = true;
+		return err_set(err, ERR_TOOBIG,
+			       "the request has more than %d profiles",
+			       OTLP_PROFILES_MAX);
+	}
+	*out = (uint32_t)c->refused.count;
+	*vec_add(&c->refused) = false;
+	otlp_meter_note(&c->meter, 0);
+	return otlp_meter_ask(&c->meter, err);
+}
+
+/* Return the value of an attribute as a text. */
+static struct str otlp_convert_text(struct converting *c,
+				    const struct otlp_attribute *a)
+{
+	if (!a->is_number)
+		return a->text;
+	return str_of(arena_printf(&c->arena, "%lld", (long long)a->number));
 }
 
 /* Whether an attribute of a resource becomes a label of the series. */
@@ -80,27 +174,25 @@ static int otlp_convert_attribute(struct converting *c, struct bytes pair,
 				  struct err *err)
 {
 	struct otlp_attribute a;
-	char *number;
 	int rc;
 
-	if (c->series.count + c->others.count == OTLP_ATTRIBUTES_MAX)
+	if (c->attributes++ == OTLP_ATTRIBUTES_MAX)
 		return err_set(err, ERR_INVALID,
 			       "a resource has more than %d attributes",
 			       OTLP_ATTRIBUTES_MAX);
 	rc = otlp_value_read_pair(&c->t, pair, &c->arena, &a, err);
+	otlp_meter_note(&c->meter, pair.len + (rc ? 0 : a.text.len));
+	if (!rc)
+		rc = otlp_meter_ask(&c->meter, err);
 	if (rc || !a.key.len)
 		return rc;
 	if (!otlp_convert_is_series(c->o, a.key)) {
 		*vec_add(&c->others) = a;
 		return 0;
 	}
-	if (a.is_number) {
-		number = arena_printf(&c->arena, "%lld", (long long)a.number);
-		a.text = str_of(number);
-	}
 	if (str_is(a.key, "service.name"))
 		a.key = str_of("service_name");
-	labels_set(&c->series, a.key, a.text);
+	labels_set(&c->series, a.key, otlp_convert_text(c, &a));
 	return 0;
 }
 
@@ -136,6 +228,9 @@ static int otlp_convert_resource(struct converting *c, struct bytes resource,
 		if (f.number == 1 && f.type == WIRE_BYTES)
 			rc = otlp_convert_attribute(c, f.bytes, err);
 	}
+	if (!rc && w.bad)
+		rc = err_set(err, ERR_INVALID,
+			     "a resource is malformed or truncated");
 	return rc;
 }
 
@@ -146,17 +241,12 @@ static void otlp_convert_find_services(struct converting *c)
 
 	vec_reserve(&c->names_service, count + 1);
 	for (size_t i = 0; i < count; i++) {
-		struct wire w =
-			wire_init(otlp_tables_get(&c->t, OTLP_ATTRIBUTE, i));
-		struct str key = str_of("");
-		struct wire_field f = { 0 };
+		struct bytes entry = otlp_tables_get(&c->t, OTLP_ATTRIBUTE, i);
+		bool names =
+			str_is(otlp_value_key(&c->t, entry), "service.name");
 
-		while (wire_next(&w, &f)) {
-			if (f.number == 1 && f.type == WIRE_VARINT)
-				key = otlp_tables_text(&c->t, f.value);
-		}
-		*vec_add(&c->names_service) = str_is(key, "service.name");
-		c->has_services |= str_is(key, "service.name");
+		*vec_add(&c->names_service) = names;
+		c->has_services |= names;
 	}
 }
 
@@ -173,27 +263,41 @@ static uint32_t otlp_convert_service(const struct converting *c,
 	return 0;
 }
 
+/* Note the service of a sample in the list of those of the open profile. */
+static int otlp_convert_list_service(struct converting *c, uint32_t service,
+				     struct err *err)
+{
+	size_t k = 0;
+
+	while (k < c->services.count && c->services.v[k] != service)
+		k++;
+	otlp_meter_note(&c->meter, k);
+	if (k < c->services.count)
+		return otlp_meter_ask(&c->meter, err);
+	if (k == SERVICES_MAX)
+		return err_set(err, ERR_INVALID,
+			       "a profile has samples of more than %d services",
+			       SERVICES_MAX);
+	*vec_add(&c->services) = service;
+	return 0;
+}
+
 /* Collect the services of the samples of the open profile. */
 static int otlp_convert_list_services(struct converting *c, struct err *err)
 {
-	c->services.count = 0;
-	for (size_t i = 0; i < c->open.samples.count; i++) {
-		uint32_t service =
-			otlp_convert_service(c, &c->open.samples.v[i]);
-		size_t k = 0;
+	int rc = 0;
 
-		while (k < c->services.count && c->services.v[k] != service)
-			k++;
-		if (k < c->services.count)
-			continue;
-		if (k == SERVICES_MAX)
-			return err_set(
-				err, ERR_INVALID,
-				"a profile has samples of more than %d services",
-				SERVICES_MAX);
-		*vec_add(&c->services) = service;
+	c->services.count = 0;
+	c->sample_services.count = 0;
+	for (size_t i = 0; i < c->open.samples.count && !rc; i++) {
+		const struct otlp_sample *s = &c->open.samples.v[i];
+		uint32_t service = otlp_convert_service(c, s);
+
+		*vec_add(&c->sample_services) = service;
+		otlp_meter_note(&c->meter, s->attributes.count);
+		rc = otlp_convert_list_service(c, service, err);
 	}
-	return 0;
+	return rc;
 }
 
 /*
@@ -233,8 +337,10 @@ static int otlp_convert_labels(struct converting *c, uint32_t service,
 		labels_set(out, c->series.v[i].name, c->series.v[i].value);
 	if (service)
 		rc = otlp_build_attribute(&c->build, service, &a, err);
-	if (service && !rc)
-		labels_set(out, str_of("service_name"), a.text);
+	/* An empty name is none: the resource has the name. */
+	if (service && !rc && (a.is_number || a.text.len))
+		labels_set(out, str_of("service_name"),
+			   otlp_convert_text(c, &a));
 	for (; types->count < count; types->count++)
 		types->types[types->count] = columns[types->count].type;
 	if (!rc && count)
@@ -243,54 +349,78 @@ static int otlp_convert_labels(struct converting *c, uint32_t service,
 	return rc;
 }
 
-/* Build what the open profile has of a service. */
-static int otlp_convert_build(struct converting *c, uint32_t service,
-			      const struct otlp_column *columns, size_t count,
-			      struct err *err)
+/* Put the labels of the profile, and of the resource, on all samples. */
+static int otlp_convert_fixed(struct converting *c, struct err *err)
 {
-	struct labels_builder labels = { 0 };
 	struct otlp_attribute own;
 	int rc = 0;
 
-	otlp_build_begin(&c->build, &c->open, columns, count);
-	for (size_t i = 0; i < c->others.count; i++)
-		otlp_build_label(&c->build, &c->others.v[i]);
 	for (size_t i = 0; i < c->open.own_attributes.count && !rc; i++) {
 		rc = otlp_build_attribute(
 			&c->build, c->open.own_attributes.v[i], &own, err);
 		if (!rc)
 			otlp_build_label(&c->build, &own);
 	}
+	for (size_t i = 0; i < c->others.count; i++)
+		otlp_build_label(&c->build, &c->others.v[i]);
+	return rc;
+}
+
+/* Build the samples that the open profile has of a service. */
+static int otlp_convert_samples(struct converting *c, uint32_t service,
+				const struct otlp_column *columns, size_t count,
+				struct err *err)
+{
+	int rc = 0;
+
 	for (size_t i = 0; i < c->open.samples.count && !rc; i++) {
-		if (otlp_convert_service(c, &c->open.samples.v[i]) == service)
+		if (c->sample_services.v[i] == service)
 			rc = otlp_build_add(&c->build, &c->open, columns, count,
 					    i, err);
 	}
+	otlp_meter_note(&c->meter, c->open.samples.count);
+	return rc ? rc : otlp_meter_ask(&c->meter, err);
+}
+
+/* Build what the open profile has of a service. */
+static int otlp_convert_build(struct converting *c, uint32_t service,
+			      const struct otlp_column *columns, size_t count,
+			      struct err *err)
+{
+	const struct otlp_members members = { c->numbers, c->column_count };
+	struct labels_builder labels = { 0 };
+	int rc;
+
+	otlp_build_begin(&c->build, &c->open, columns, count);
+	rc = otlp_convert_fixed(c, err);
+	if (!rc)
+		rc = otlp_convert_samples(c, service, columns, count, err);
 	if (!rc)
 		rc = otlp_convert_labels(c, service, columns, count, &labels,
 					 err);
 	if (!rc)
-		rc = otlp_groups_add(&c->groups, &labels, &c->build.p, err);
+		rc = otlp_groups_add(&c->groups, &labels, &c->build.p, &members,
+				     err);
+	otlp_meter_note(&c->meter,
+			otlp_build_memory(&c->build) + labels.arena.used * 3);
 	labels_builder_fini(&labels);
-	return rc;
+	return rc ? rc : otlp_meter_ask(&c->meter, err);
 }
 
 /* Store what the sender has sent as a profile of pprof beside its own message. */
 static int otlp_convert_payload(struct converting *c, struct err *err)
 {
 	struct labels_builder labels = { 0 };
+	bool refused = false;
 	int rc = otlp_convert_labels(c, 0, NULL, 0, &labels, err);
 
 	if (!rc)
-		rc = c->o->store(c->o->ctx, &labels, c->open.payload, err);
+		rc = c->o->store(c->o->ctx, &labels, c->open.payload, &refused,
+				 err);
+	if (!rc && refused)
+		otlp_convert_note_refused(c, c->numbers, c->column_count);
 	labels_builder_fini(&labels);
 	return rc;
-}
-
-/* Whether an error is about a single profile, and the others can be converted. */
-static bool otlp_convert_is_single(int rc)
-{
-	return rc == ERR_INVALID || rc == ERR_TOOBIG || rc == ERR_CORRUPT;
 }
 
 /* Build the open profile, for each service of its samples. */
@@ -303,6 +433,8 @@ static int otlp_convert_build_all(struct converting *c, struct err *err)
 	for (size_t i = 0; i < c->services.count && !rc; i++)
 		rc = otlp_convert_build(c, c->services.v[i], columns, count,
 					err);
+	if (rc)
+		otlp_build_clear(&c->build);
 	return rc;
 }
 
@@ -319,25 +451,22 @@ static int otlp_convert_close(struct converting *c, struct err *err)
 	else
 		rc = otlp_convert_build_all(c, err);
 	c->column_count = 0;
-	if (otlp_convert_is_single(rc)) {
-		for (size_t i = 0; i < count; i++)
-			c->o->refuse(c->o->ctx, err);
-		rc = 0;
-	}
-	return rc ? rc : otlp_convert_take(c, err);
+	return otlp_convert_judge(c, c->numbers, count, rc, err);
 }
 
 /* Make the values of the profile that was read a column of the open one. */
-static void otlp_convert_add_column(struct converting *c)
+static void otlp_convert_add_column(struct converting *c, uint32_t number)
 {
-	struct converted_column *column = &c->columns[c->column_count++];
+	struct converted_column *column = &c->columns[c->column_count];
 
+	c->numbers[c->column_count++] = number;
 	column->type.type = otlp_tables_text(&c->t, c->next.type.type);
 	column->type.unit = otlp_tables_text(&c->t, c->next.type.unit);
 	column->values.count = 0;
 	vec_reserve(&column->values, c->next.values.count);
 	for (size_t i = 0; i < c->next.values.count; i++)
 		*vec_add(&column->values) = c->next.values.v[i];
+	otlp_meter_note(&c->meter, vec_memory(&column->values));
 }
 
 /*
@@ -360,45 +489,67 @@ static bool otlp_convert_belongs(const struct converting *c)
 static int otlp_convert_profile(struct converting *c, struct bytes profile,
 				struct err *err)
 {
+	const struct otlp_reader reader = { &c->t, &c->layout, &c->meter };
 	struct otlp_profile was = c->open;
-	int rc = c->o->check(c->o->ctx, err);
+	uint32_t number;
+	int rc = otlp_convert_number(c, &number, err);
 
 	if (rc)
 		return rc;
-	if (c->profiles++ == OTLP_PROFILES_MAX)
-		return err_set(err, ERR_TOOBIG,
-			       "the request has more than %d profiles",
-			       OTLP_PROFILES_MAX);
-	rc = otlp_profile_read(&c->t, &c->layout, profile, &c->next, err);
-	if (rc) {
-		c->o->refuse(c->o->ctx, err);
-		return 0;
-	}
+	rc = otlp_profile_read(&reader, profile, &c->next, err);
+	if (rc)
+		return otlp_convert_judge(c, &number, 1, rc, err);
 	if (otlp_convert_belongs(c)) {
-		otlp_convert_add_column(c);
+		otlp_convert_add_column(c, number);
 		return 0;
 	}
 	rc = otlp_convert_close(c, err);
-	otlp_convert_add_column(c);
+	otlp_convert_add_column(c, number);
 	c->open = c->next;
 	c->next = was;
 	return rc;
 }
 
 /* Set the labels of a scope: its name and version. */
-static void otlp_convert_scope_labels(struct converting *c, struct bytes scope)
+static int otlp_convert_scope_labels(struct converting *c, struct bytes scope,
+				     struct err *err)
 {
 	struct wire w = wire_init(scope);
 	struct wire_field f = { 0 };
+	struct str name = str_of("");
+	struct str version = str_of("");
 
 	while (wire_next(&w, &f)) {
 		if (f.number == 1 && f.type == WIRE_BYTES)
-			labels_set(&c->series, str_of("otel.scope.name"),
-				   str_from(f.bytes));
+			name = str_from(f.bytes);
 		else if (f.number == 2 && f.type == WIRE_BYTES)
-			labels_set(&c->series, str_of("otel.scope.version"),
-				   str_from(f.bytes));
+			version = str_from(f.bytes);
 	}
+	labels_set(&c->series, str_of("otel.scope.name"), name);
+	labels_set(&c->series, str_of("otel.scope.version"), version);
+	otlp_meter_note(&c->meter, scope.len);
+	if (w.bad)
+		return err_set(err, ERR_INVALID,
+			       "a scope is malformed or truncated");
+	return otlp_meter_ask(&c->meter, err);
+}
+
+/* Refuse all profiles of a scope. */
+static int otlp_convert_refuse_scope(struct converting *c, struct bytes scope,
+				     struct err *err)
+{
+	struct wire w = wire_init(scope);
+	const struct err why = *err;
+	struct bytes profile;
+	uint32_t number;
+	int rc = 0;
+
+	while (!rc && otlp_profile_next(&w, &profile)) {
+		rc = otlp_convert_number(c, &number, err);
+		if (!rc)
+			rc = otlp_convert_judge(c, &number, 1, why.code, &why);
+	}
+	return rc;
 }
 
 /* Convert the profiles of a scope. */
@@ -412,10 +563,12 @@ static int otlp_convert_scope(struct converting *c, struct bytes scope,
 
 	labels_set(&c->series, str_of("otel.scope.name"), str_of(""));
 	labels_set(&c->series, str_of("otel.scope.version"), str_of(""));
-	while (wire_next(&w, &f)) {
+	while (!rc && wire_next(&w, &f)) {
 		if (f.number == 1 && f.type == WIRE_BYTES)
-			otlp_convert_scope_labels(c, f.bytes);
+			rc = otlp_convert_scope_labels(c, f.bytes, err);
 	}
+	if (otlp_convert_is_single(c, rc))
+		return otlp_convert_refuse_scope(c, scope, err);
 	w = wire_init(scope);
 	while (!rc && otlp_profile_next(&w, &profile))
 		rc = otlp_convert_profile(c, profile, err);
@@ -425,22 +578,20 @@ static int otlp_convert_scope(struct converting *c, struct bytes scope,
 }
 
 /* Refuse all profiles of a resource whose attributes are malformed. */
-static void otlp_convert_refuse_all(struct converting *c, struct bytes profiles,
-				    const struct err *why)
+static int otlp_convert_refuse_all(struct converting *c, struct bytes profiles,
+				   struct err *err)
 {
 	struct wire w = wire_init(profiles);
+	const struct err why = *err;
 	struct wire_field f = { 0 };
-	struct bytes profile;
+	int rc = 0;
 
-	while (wire_next(&w, &f)) {
-		struct wire scope = otlp_inside(&f);
-
-		while (f.number == 2 && f.type == WIRE_BYTES &&
-		       otlp_profile_next(&scope, &profile)) {
-			c->profiles++;
-			c->o->refuse(c->o->ctx, why);
-		}
+	while (!rc && wire_next(&w, &f)) {
+		*err = why;
+		if (f.number == 2 && f.type == WIRE_BYTES)
+			rc = otlp_convert_refuse_scope(c, f.bytes, err);
 	}
+	return rc;
 }
 
 /* Convert the profiles of a resource, whose fields may have any order. */
@@ -454,14 +605,15 @@ static int otlp_convert_resources(struct converting *c, struct bytes profiles,
 	labels_builder_fini(&c->series);
 	arena_fini(&c->arena);
 	c->others.count = 0;
+	c->attributes = 0;
 	while (!rc && wire_next(&w, &f)) {
 		if (f.number == 1 && f.type == WIRE_BYTES)
 			rc = otlp_convert_resource(c, f.bytes, err);
 	}
-	if (rc) {
-		otlp_convert_refuse_all(c, profiles, err);
-		return 0;
-	}
+	if (otlp_convert_is_single(c, rc))
+		return otlp_convert_refuse_all(c, profiles, err);
+	if (rc)
+		return rc;
 	otlp_convert_name_service(c);
 	w = wire_init(profiles);
 	while (!rc && wire_next(&w, &f)) {
@@ -473,39 +625,47 @@ static int otlp_convert_resources(struct converting *c, struct bytes profiles,
 		       err_set(err, ERR_INVALID, "the message is malformed");
 }
 
+/* Encode a group, and store it. */
+static int otlp_convert_store_group(struct converting *c, size_t i,
+				    struct err *err)
+{
+	struct otlp_group *g = &c->groups.v.v[i];
+	bool refused = false;
+	int rc;
+
+	/* Series and time would be those of another profile. */
+	if (otlp_groups_collide(&c->groups, i))
+		labels_set(&g->labels, str_of(LABEL_PART), otlp_groups_type(g));
+	c->encoding = merge_memory(g->merge);
+	rc = otlp_convert_look(c, err);
+	c->encoding = 0;
+	if (rc)
+		return rc;
+	buf_reset(&c->out);
+	c->out.over = false;
+	otlp_groups_encode(&c->groups, i, &c->out);
+	if (c->out.over)
+		rc = err_set(err, ERR_TOOBIG,
+			     "a profile of pprof has more than %zu bytes",
+			     c->o->max_profile);
+	else
+		rc = c->o->store(c->o->ctx, &g->labels, buf_bytes(&c->out),
+				 &refused, err);
+	if (!rc && refused)
+		otlp_convert_note_refused(c, g->members.v, g->members.count);
+	return otlp_convert_judge(c, g->members.v, g->members.count, rc, err);
+}
+
 /* Store what the groups have. */
 static int otlp_convert_store(struct converting *c, struct err *err)
 {
-	struct buf out = buf_init(c->o->max_profile);
 	int rc = 0;
 
-	for (size_t i = 0; i < c->groups.v.count && !rc; i++) {
-		struct otlp_group *g = &c->groups.v.v[i];
-		struct str part = str_of("");
-
-		rc = c->o->check(c->o->ctx, err);
-		if (rc)
-			break;
-		/* Series and time would be those of another profile. */
-		if (otlp_groups_collide(&c->groups, i))
-			part = otlp_groups_type(g);
-		if (part.len)
-			labels_set(&g->labels, str_of(LABEL_PART), part);
-		buf_reset(&out);
-		out.over = false;
-		otlp_groups_encode(g, &out);
-		rc = out.over ?
-			     err_set(err, ERR_TOOBIG,
-				     "a profile of pprof has more than %zu bytes",
-				     c->o->max_profile) :
-			     c->o->store(c->o->ctx, &g->labels, buf_bytes(&out),
-					 err);
-		if (otlp_convert_is_single(rc)) {
-			c->o->refuse(c->o->ctx, err);
-			rc = 0;
-		}
-	}
-	buf_fini(&out);
+	otlp_build_clear(&c->build);
+	c->out = buf_init(c->o->max_profile);
+	for (size_t i = 0; i < c->groups.v.count && !rc; i++)
+		rc = otlp_convert_store_group(c, i, err);
+	buf_fini(&c->out);
 	return rc;
 }
 
@@ -541,11 +701,23 @@ static void otlp_convert_fini(struct converting *c)
 	vec_fini(&c->others);
 	vec_fini(&c->names_service);
 	vec_fini(&c->services);
+	vec_fini(&c->sample_services);
+	vec_fini(&c->refused);
 	arena_fini(&c->arena);
 }
 
+/* Count the profiles of the request, and those that were refused. */
+static struct otlp_result otlp_convert_result(const struct converting *c)
+{
+	struct otlp_result out = { .profiles = c->refused.count };
+
+	for (size_t i = 0; i < c->refused.count; i++)
+		out.refused += c->refused.v[i];
+	return out;
+}
+
 int otlp_convert(struct bytes message, const struct otlp_options *o,
-		 size_t *profiles, struct err *err)
+		 struct otlp_result *out, struct err *err)
 {
 	struct converting *c = mem_new(struct converting);
 	size_t entries = 0;
@@ -553,19 +725,20 @@ int otlp_convert(struct bytes message, const struct otlp_options *o,
 	int rc = otlp_tables_count(message, &has, &entries, err);
 
 	c->o = o;
+	c->meter = (struct otlp_meter){ .look = otlp_convert_look, .ctx = c };
 	if (!rc && !has && message.len)
 		rc = err_set(
 			err, ERR_INVALID,
 			"the request has no dictionary: it is one of OTLP profiles 1.6 or earlier, or none; update the sender to release 1.8 or later");
-	/* The index, and the builder's places of its entries. */
+	/* The index, which grows by doubling, and the builder's places of it. */
 	if (!rc)
-		rc = o->take(o->ctx, entries * 48, err);
+		rc = o->take(o->ctx, entries * 32, err);
 	if (!rc) {
 		otlp_tables_init(&c->t, message);
-		otlp_build_init(&c->build, &c->t, o->max_profile);
+		otlp_build_init(&c->build, &c->t, &c->meter);
 		rc = otlp_convert_run(c, message, err);
 	}
-	*profiles = c->profiles;
+	*out = otlp_convert_result(c);
 	otlp_convert_fini(c);
 	mem_free(c);
 	return rc;

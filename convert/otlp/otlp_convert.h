@@ -34,7 +34,8 @@ struct otlp_options {
 	 */
 	const struct str *resource_labels;
 	size_t resource_label_count;
-	size_t max_profile; /* bytes of a converted profile */
+	size_t max_profile; /* bytes of a converted profile, and of one in memory */
+	size_t max_memory; /* bytes of everything that the conversion holds */
 	/* Return the profile type (the label __name__) of sample types. */
 	struct str (*name)(const struct typeset *types);
 	/*
@@ -46,20 +47,27 @@ struct otlp_options {
 	int (*check)(void *ctx, struct err *err);
 	/*
 	 * Takes a profile, uncompressed or as its sender has compressed it, and the
-	 * labels of its series; an error ends the conversion.
+	 * labels of its series; *refused: it is refused for good. An error ends the
+	 * conversion.
 	 */
 	int (*store)(void *ctx, const struct labels_builder *labels,
-		     struct bytes profile, struct err *err);
-	/* Takes the reason why a profile of the request is refused. */
+		     struct bytes profile, bool *refused, struct err *err);
+	/* Takes the reason why profiles of the request are refused. */
 	void (*refuse)(void *ctx, const struct err *why);
 };
 
+/* What a request had: profiles as the sender counts them. */
+struct otlp_result {
+	size_t profiles;
+	size_t refused; /* of which anything was refused */
+};
+
 /*
- * Convert a request. *profiles: how many it has. ERR_INVALID: it is malformed, or of a
- * release before 1.8; ERR_TOOBIG: it has too many profiles or entries; and the errors
- * of the callbacks. Single profiles that are malformed are refused.
+ * Convert a request. ERR_INVALID: it is malformed, or of a release before 1.8;
+ * ERR_TOOBIG: it has too many profiles or entries, or takes too much memory; and the
+ * errors of the callbacks. Single profiles that are malformed are refused.
  */
 NODISCARD int otlp_convert(struct bytes message, const struct otlp_options *o,
-			   size_t *profiles, struct err *err);
+			   struct otlp_result *out, struct err *err);
 
 #endif

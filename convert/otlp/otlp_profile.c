@@ -41,8 +41,8 @@ struct sample_look {
 	bool fits;
 };
 
-/* Count the numbers of a field, which must be below `limit`. */
-static size_t otlp_look_numbers(const struct wire_field *f, uint64_t limit,
+/* Count the numbers of a field, of which none may be above `max`. */
+static size_t otlp_look_numbers(const struct wire_field *f, uint64_t max,
 				bool *fits)
 {
 	struct wire w = otlp_inside(f);
@@ -50,12 +50,12 @@ static size_t otlp_look_numbers(const struct wire_field *f, uint64_t limit,
 	uint64_t v;
 
 	if (f->type == WIRE_VARINT) {
-		*fits &= f->value < limit;
+		*fits &= f->value <= max;
 		return 1;
 	}
 	*fits &= f->type == WIRE_BYTES;
 	while (f->type == WIRE_BYTES && otlp_number_next(&w, &v)) {
-		*fits &= v < limit;
+		*fits &= v <= max;
 		count++;
 	}
 	*fits &= !w.bad;
@@ -67,6 +67,9 @@ static void otlp_look_field(const struct otlp_tables *t,
 			    const struct sample_fields *n,
 			    const struct wire_field *f, struct sample_look *l)
 {
+	size_t attributes = otlp_tables_size(t, OTLP_ATTRIBUTE);
+	size_t count;
+
 	if (f->number == n->stack) {
 		l->stack = f->value;
 		l->fits &= f->type == WIRE_VARINT;
@@ -75,8 +78,9 @@ static void otlp_look_field(const struct otlp_tables *t,
 		l->links++;
 		l->fits &= f->type == WIRE_VARINT;
 	} else if (f->number == n->attributes) {
-		l->attributes += otlp_look_numbers(
-			f, otlp_tables_size(t, OTLP_ATTRIBUTE), &l->fits);
+		count = otlp_look_numbers(f, attributes - 1, &l->fits);
+		l->fits &= attributes || !count;
+		l->attributes += count;
 	} else if (f->number == n->values) {
 		l->values += otlp_look_numbers(f, UINT64_MAX, &l->fits);
 	} else if (f->number == FIELD_TIMESTAMPS) {
@@ -103,11 +107,12 @@ static bool otlp_look_sample(const struct otlp_tables *t,
 	       (!l.values || !l.timestamps || l.values == l.timestamps);
 }
 
-/* Which layouts the samples that were looked at may have. */
+/* What the samples that were looked at say about the layout. */
 struct layout_search {
 	const struct otlp_tables *t;
-	bool may_be_new;
-	bool may_be_old;
+	size_t samples;
+	size_t fit_new;
+	size_t fit_old;
 	bool has_comment;
 	bool is_ancient; /* before 1.8 */
 };
@@ -125,10 +130,9 @@ static void otlp_layout_look(struct layout_search *s, struct bytes profile)
 			s->has_comment = true;
 		if (f.number != 2 || f.type != WIRE_BYTES)
 			continue;
-		s->may_be_new = s->may_be_new &&
-				otlp_look_sample(s->t, &fields_new, f.bytes);
-		s->may_be_old = s->may_be_old &&
-				otlp_look_sample(s->t, &fields_old, f.bytes);
+		s->samples++;
+		s->fit_new += otlp_look_sample(s->t, &fields_new, f.bytes);
+		s->fit_old += otlp_look_sample(s->t, &fields_old, f.bytes);
 	}
 }
 
@@ -181,9 +185,7 @@ static bool otlp_layout_is_ancient(const struct otlp_tables *t)
 int otlp_layout_find(const struct otlp_tables *t, struct otlp_layout *out,
 		     struct err *err)
 {
-	struct layout_search s = { .t = t,
-				   .may_be_new = true,
-				   .may_be_old = true };
+	struct layout_search s = { .t = t };
 	struct wire w = wire_init(t->message);
 	struct wire_field f = { 0 };
 
@@ -191,49 +193,66 @@ int otlp_layout_find(const struct otlp_tables *t, struct otlp_layout *out,
 		if (f.number == 1 && f.type == WIRE_BYTES)
 			otlp_layout_look_resource(&s, f.bytes);
 	}
-	*out = (struct otlp_layout){ .is_old = !s.may_be_new,
-				     .has_comment = s.has_comment };
+	*out = (struct otlp_layout){ .is_old = s.fit_old > s.fit_new,
+				     .has_comment = s.has_comment,
+				     .fits_all = s.fit_new == s.samples ||
+						 s.fit_old == s.samples };
 	if (s.is_ancient || otlp_layout_is_ancient(t))
 		return err_set(
 			err, ERR_INVALID,
 			"the request is one of OTLP profiles 1.7 or earlier: update the sender to release 1.8 or later");
-	if (!s.may_be_new && !s.may_be_old)
+	if (s.samples && !s.fit_new && !s.fit_old)
 		return err_set(
 			err, ERR_INVALID,
 			"the samples are those of no release of OTLP profiles from 1.8 to 1.11, or refer to entries that are not in the dictionary");
 	return 0;
 }
 
-/* Append the indexes of a field to a list; all must be below `limit`. */
-static int otlp_profile_indexes(const struct wire_field *f, uint64_t limit,
-				struct otlp_indexes *list, struct err *err)
+/* Append an index of an attribute to a list, which may have `max` in all. */
+static int otlp_profile_index(const struct otlp_tables *t, uint64_t index,
+			      size_t max, struct otlp_indexes *list,
+			      struct err *err)
 {
-	struct wire w = otlp_inside(f);
-	uint64_t index = f->value;
-	bool more = f->type == WIRE_VARINT ||
-		    (f->type == WIRE_BYTES && otlp_number_next(&w, &index));
-
-	while (more) {
-		if (index >= limit)
-			return err_set(
-				err, ERR_INVALID,
-				"an index refers to no entry of the dictionary");
-		*vec_add(list) = (uint32_t)index;
-		more = f->type == WIRE_BYTES && otlp_number_next(&w, &index);
-	}
+	if (index >= otlp_tables_size(t, OTLP_ATTRIBUTE))
+		return err_set(err, ERR_INVALID,
+			       "an index refers to no entry of the dictionary");
+	if (list->count >= max)
+		return err_set(
+			err, ERR_INVALID,
+			"a sample or profile has more than %d attributes",
+			OTLP_ATTRIBUTES_MAX);
+	*vec_add(list) = (uint32_t)index;
 	return 0;
 }
 
-/* Add up the values of a field. */
-static void otlp_profile_add_values(const struct wire_field *f, int64_t *sum)
+/* Append the indexes of a field. */
+static int otlp_profile_indexes(const struct otlp_tables *t,
+				const struct wire_field *f, size_t max,
+				struct otlp_indexes *list, struct err *err)
 {
 	struct wire w = otlp_inside(f);
+	uint64_t index;
+	int rc = 0;
+
+	if (f->type == WIRE_VARINT)
+		return otlp_profile_index(t, f->value, max, list, err);
+	while (!rc && otlp_number_next(&w, &index))
+		rc = otlp_profile_index(t, index, max, list, err);
+	return rc || !w.bad ? rc : otlp_profile_malformed(err);
+}
+
+/* Add up the values of a field, and return how many there are. */
+static size_t otlp_profile_add_values(const struct wire_field *f, int64_t *sum)
+{
+	struct wire w = otlp_inside(f);
+	size_t count = f->type == WIRE_VARINT;
 	uint64_t v;
 
 	if (f->type == WIRE_VARINT)
 		*sum = wrap_add(*sum, (int64_t)f->value);
-	while (f->type == WIRE_BYTES && otlp_number_next(&w, &v))
+	for (; otlp_number_next(&w, &v); count++)
 		*sum = wrap_add(*sum, (int64_t)v);
+	return count;
 }
 
 /* A sample that is being read. */
@@ -241,15 +260,14 @@ struct sample_reading {
 	const struct otlp_tables *t;
 	const struct sample_fields *n;
 	struct otlp_profile *p;
+	size_t attributes_max; /* of all samples together, with this one */
 	struct otlp_sample s;
-	bool has_values;
-	int64_t value;
+	size_t values;
+	int64_t sum;
+	int64_t times;
 };
 
-/*
- * Read one field of a sample, whose stack and link were checked when the layout was
- * found.
- */
+/* Read one field of a sample, whose stack and link were checked. */
 static int otlp_profile_sample_field(struct sample_reading *r,
 				     const struct wire_field *f,
 				     struct err *err)
@@ -259,55 +277,56 @@ static int otlp_profile_sample_field(struct sample_reading *r,
 	} else if (f->number == r->n->link) {
 		r->s.link = (uint32_t)f->value;
 	} else if (f->number == r->n->attributes) {
-		return otlp_profile_indexes(
-			f, otlp_tables_size(r->t, OTLP_ATTRIBUTE),
-			&r->p->attributes, err);
+		return otlp_profile_indexes(r->t, f, r->attributes_max,
+					    &r->p->attributes, err);
 	} else if (f->number == r->n->values) {
-		if (!r->has_values)
-			r->value = 0;
-		r->has_values = true;
-		otlp_profile_add_values(f, &r->value);
-	} else if (f->number == FIELD_TIMESTAMPS && !r->has_values) {
-		/* Without values, each time counts 1. */
-		r->value +=
+		r->values += otlp_profile_add_values(f, &r->sum);
+	} else if (f->number == FIELD_TIMESTAMPS) {
+		r->times +=
 			f->type == WIRE_BYTES ? (int64_t)(f->bytes.len / 8) : 1;
 	}
 	return 0;
 }
 
 /* Read a sample. */
-static int otlp_profile_sample(const struct otlp_tables *t,
-			       const struct sample_fields *n,
+static int otlp_profile_sample(const struct otlp_reader *reader,
 			       struct bytes sample, struct otlp_profile *p,
 			       struct err *err)
 {
 	size_t before = p->attributes.count;
-	struct sample_reading r = { .t = t, .n = n, .p = p };
+	struct sample_reading r = {
+		.t = reader->t,
+		.n = reader->layout->is_old ? &fields_old : &fields_new,
+		.p = p,
+		.attributes_max = before + OTLP_ATTRIBUTES_MAX,
+	};
 	struct wire w = wire_init(sample);
 	struct wire_field f = { 0 };
-	size_t count;
 	int rc = 0;
 
+	if (!reader->layout->fits_all && !otlp_look_sample(r.t, r.n, sample))
+		return err_set(
+			err, ERR_INVALID,
+			"a sample is malformed, or refers to an entry that is not in the dictionary");
 	while (!rc && wire_next(&w, &f))
 		rc = otlp_profile_sample_field(&r, &f, err);
 	if (rc || w.bad)
 		return rc ? rc : otlp_profile_malformed(err);
-	count = p->attributes.count - before;
-	if (count > OTLP_ATTRIBUTES_MAX)
-		return err_set(err, ERR_INVALID,
-			       "a sample has more than %d attributes",
-			       OTLP_ATTRIBUTES_MAX);
 	r.s.attributes =
-		(struct pprof_run){ (uint32_t)before, (uint32_t)count };
+		(struct pprof_run){ (uint32_t)before,
+				    (uint32_t)(p->attributes.count - before) };
 	*vec_add(&p->samples) = r.s;
-	*vec_add(&p->values) = r.value;
-	return 0;
+	/* Without values, each time counts 1. */
+	*vec_add(&p->values) = r.values ? r.sum : r.times;
+	otlp_meter_note(reader->meter, sample.len);
+	return otlp_meter_ask(reader->meter, err);
 }
 
 /* Read a type of values. */
-static int otlp_profile_type(struct bytes message, struct otlp_type *out,
-			     struct err *err)
+static int otlp_profile_type(const struct otlp_tables *t, struct bytes message,
+			     struct otlp_type *out, struct err *err)
 {
+	size_t texts = otlp_tables_size(t, OTLP_STRING);
 	struct wire w = wire_init(message);
 	struct wire_field f = { 0 };
 
@@ -317,7 +336,14 @@ static int otlp_profile_type(struct bytes message, struct otlp_type *out,
 		else if (f.number == 2 && f.type == WIRE_VARINT)
 			out->unit = f.value;
 	}
-	return w.bad ? otlp_profile_malformed(err) : 0;
+	if (w.bad)
+		return otlp_profile_malformed(err);
+	if ((out->type && out->type >= texts) ||
+	    (out->unit && out->unit >= texts))
+		return err_set(
+			err, ERR_INVALID,
+			"a sample type refers to a text that is not in the dictionary");
+	return 0;
 }
 
 /* Read a field of a profile that comes after the samples. */
@@ -331,42 +357,38 @@ static int otlp_profile_late_field(const struct otlp_tables *t,
 	else if (number == 10 && f->type == WIRE_BYTES)
 		p->payload = f->bytes;
 	else if (number == 11)
-		return otlp_profile_indexes(f,
-					    otlp_tables_size(t, OTLP_ATTRIBUTE),
+		return otlp_profile_indexes(t, f, OTLP_ATTRIBUTES_MAX,
 					    &p->own_attributes, err);
 	return 0;
 }
 
 /* Read a field of a profile. */
-static int otlp_profile_field(const struct otlp_tables *t,
-			      const struct otlp_layout *layout,
+static int otlp_profile_field(const struct otlp_reader *r,
 			      const struct wire_field *f,
 			      struct otlp_profile *p, struct err *err)
 {
 	uint64_t number = f->number;
 
 	if (number == 1 && f->type == WIRE_BYTES)
-		return otlp_profile_type(f->bytes, &p->type, err);
+		return otlp_profile_type(r->t, f->bytes, &p->type, err);
 	if (number == 2 && f->type == WIRE_BYTES)
-		return otlp_profile_sample(
-			t, layout->is_old ? &fields_old : &fields_new, f->bytes,
-			p, err);
+		return otlp_profile_sample(r, f->bytes, p, err);
 	if (number == 3 && f->type == WIRE_64)
 		p->time_ns = f->value;
 	else if (number == 4 && f->type == WIRE_VARINT)
 		p->duration_ns = f->value;
 	else if (number == 5 && f->type == WIRE_BYTES)
-		return otlp_profile_type(f->bytes, &p->period_type, err);
+		return otlp_profile_type(r->t, f->bytes, &p->period_type, err);
 	else if (number == 6 && f->type == WIRE_VARINT)
 		p->period = (int64_t)f->value;
 	/* Comments come before the others in 1.8. */
 	return otlp_profile_late_field(
-		t, f, layout->has_comment && number > 7 ? number - 1 : number,
-		p, err);
+		r->t, f,
+		r->layout->has_comment && number > 7 ? number - 1 : number, p,
+		err);
 }
 
-int otlp_profile_read(const struct otlp_tables *t,
-		      const struct otlp_layout *layout, struct bytes profile,
+int otlp_profile_read(const struct otlp_reader *r, struct bytes profile,
 		      struct otlp_profile *out, struct err *err)
 {
 	struct wire w = wire_init(profile);
@@ -383,7 +405,7 @@ int otlp_profile_read(const struct otlp_tables *t,
 	out->attributes.count = 0;
 	out->own_attributes.count = 0;
 	while (!rc && wire_next(&w, &f))
-		rc = otlp_profile_field(t, layout, &f, out, err);
+		rc = otlp_profile_field(r, &f, out, err);
 	if (!rc && w.bad)
 		rc = otlp_profile_malformed(err);
 	return rc;

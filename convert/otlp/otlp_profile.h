@@ -11,6 +11,7 @@
 #ifndef CONVERT_OTLP_OTLP_PROFILE_H
 #define CONVERT_OTLP_OTLP_PROFILE_H
 
+#include "convert/otlp/otlp_meter.h"
 #include "convert/otlp/otlp_tables.h"
 #include "pprof/profile/profile.h"
 
@@ -24,6 +25,7 @@ enum {
 struct otlp_layout {
 	bool is_old;      /* 1.8 or 1.9 */
 	bool has_comment; /* 1.8: profiles have a field 7 for comments */
+	bool fits_all;    /* no sample contradicts the layout */
 };
 
 /* A type of values: indexes of texts. */
@@ -65,18 +67,24 @@ struct otlp_profile {
 bool otlp_profile_next(struct wire *scope, struct bytes *profile);
 
 /*
- * Find out the layout of all samples of a request. ERR_INVALID: it is one of a
- * release before 1.8, or of none that is known.
+ * Find out the layout of the samples of a request: that which most of them fit.
+ * ERR_INVALID: it is one of a release before 1.8, or of none that is known.
  */
 NODISCARD int otlp_layout_find(const struct otlp_tables *t,
 			       struct otlp_layout *out, struct err *err);
 
+/* What reading a profile needs; all is borrowed. */
+struct otlp_reader {
+	const struct otlp_tables *t;
+	const struct otlp_layout *layout;
+	struct otlp_meter *meter;
+};
+
 /*
  * Read a profile; what `out` had before is replaced. ERR_INVALID: it is malformed, or
- * refers to entries that are not there.
+ * refers to entries that are not there. Errors of the meter.
  */
-NODISCARD int otlp_profile_read(const struct otlp_tables *t,
-				const struct otlp_layout *layout,
+NODISCARD int otlp_profile_read(const struct otlp_reader *r,
 				struct bytes profile, struct otlp_profile *out,
 				struct err *err);
 

@@ -84,6 +84,15 @@ void otlp_tables_init(struct otlp_tables *t, struct bytes message)
 	}
 }
 
+size_t otlp_tables_memory(const struct otlp_tables *t)
+{
+	size_t memory = 0;
+
+	for (size_t i = 0; i < OTLP_TABLES; i++)
+		memory += vec_memory(&t->places[i]);
+	return memory;
+}
+
 void otlp_tables_fini(struct otlp_tables *t)
 {
 	for (size_t i = 0; i < OTLP_TABLES; i++)

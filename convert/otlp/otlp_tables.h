@@ -56,6 +56,9 @@ NODISCARD int otlp_tables_count(struct bytes message, bool *has, size_t *count,
  */
 void otlp_tables_init(struct otlp_tables *t, struct bytes message);
 
+/* Return the memory of the index, in bytes. */
+size_t otlp_tables_memory(const struct otlp_tables *t);
+
 /* Free the index. */
 void otlp_tables_fini(struct otlp_tables *t);
 

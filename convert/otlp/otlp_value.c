@@ -110,6 +110,15 @@ static int otlp_value_json_all(const struct otlp_tables *t,
 	return rc;
 }
 
+/* Write a text; one that is too long is not even read. */
+static void otlp_value_json_text(struct json *j, struct str text)
+{
+	if (text.len > VALUE_TEXT_MAX)
+		j->out->over = true;
+	else
+		json_str(j, text);
+}
+
 /* Write a value as JSON. */
 static int otlp_value_json(const struct otlp_tables *t, struct bytes message,
 			   int depth, struct json *j, struct err *err)
@@ -127,10 +136,10 @@ static int otlp_value_json(const struct otlp_tables *t, struct bytes message,
 		return rc;
 	switch (any.kind) {
 	case VALUE_STRING:
-		json_str(j, str_from(any.field.bytes));
+		otlp_value_json_text(j, str_from(any.field.bytes));
 		break;
 	case VALUE_STRING_INDEX:
-		json_str(j, otlp_tables_text(t, any.field.value));
+		otlp_value_json_text(j, otlp_tables_text(t, any.field.value));
 		break;
 	case VALUE_BOOL:
 		json_bool(j, any.field.value != 0);
@@ -143,6 +152,7 @@ static int otlp_value_json(const struct otlp_tables *t, struct bytes message,
 		break;
 	case VALUE_BYTES:
 		base64_encode(any.field.bytes, &text);
+		j->out->over |= text.over;
 		json_str(j, str_from(buf_bytes(&text)));
 		break;
 	case VALUE_ARRAY:
@@ -173,7 +183,8 @@ static int otlp_value_text(const struct otlp_tables *t, struct bytes message,
 	if (!rc && text.over)
 		rc = err_set(err, ERR_INVALID,
 			     "a value has more than 64 KiB as a text");
-	*out = arena_str(arena, str_from(buf_bytes(&text)));
+	if (!rc)
+		*out = arena_str(arena, str_from(buf_bytes(&text)));
 	buf_fini(&text);
 	return rc;
 }
@@ -222,6 +233,19 @@ int otlp_value_read_entry(const struct otlp_tables *t, struct bytes entry,
 	if (w.bad)
 		return err_set(err, ERR_INVALID, "an attribute is malformed");
 	return otlp_value_set(t, value, arena, out, err);
+}
+
+struct str otlp_value_key(const struct otlp_tables *t, struct bytes entry)
+{
+	struct wire w = wire_init(entry);
+	struct wire_field f = { 0 };
+	struct str key = str_of("");
+
+	while (wire_next(&w, &f)) {
+		if (f.number == 1 && f.type == WIRE_VARINT)
+			key = otlp_tables_text(t, f.value);
+	}
+	return key;
 }
 
 int otlp_value_read_pair(const struct otlp_tables *t, struct bytes pair,

@@ -34,6 +34,9 @@ NODISCARD int otlp_value_read_entry(const struct otlp_tables *t,
 				    struct otlp_attribute *out,
 				    struct err *err);
 
+/* Return the key of an attribute of the dictionary. */
+struct str otlp_value_key(const struct otlp_tables *t, struct bytes entry);
+
 /* The same for an attribute of a resource, the message KeyValue. */
 NODISCARD int otlp_value_read_pair(const struct otlp_tables *t,
 				   struct bytes pair, struct arena *arena,

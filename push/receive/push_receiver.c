@@ -38,6 +38,9 @@
 /* The error message lists refused profiles up to this number of bytes. */
 #define REFUSED_TEXT_MAX 360
 
+/* A conversion from OTLP may hold so many times as much as the largest profile. */
+#define OTLP_MEMORY ((size_t)2)
+
 /* Names of the protocols, for labels and for lists. */
 static const char *const push_protocols[] = {
 	[PUSH_INGEST] = "ingest",
@@ -195,7 +198,6 @@ static void pushing_refuse(struct pushing *p, const struct labels *labels,
 			   const struct err *why)
 {
 	p->refused++;
-	metric_add(p->r->metrics.refused[p->in->protocol], 1);
 	if (p->why.len >= REFUSED_TEXT_MAX)
 		return;
 	if (p->why.len)
@@ -632,9 +634,15 @@ static int pushing_otlp_check(void *ctx, struct err *err)
 
 /* Implement otlp_options.store. */
 static int pushing_otlp_store(void *ctx, const struct labels_builder *labels,
-			      struct bytes profile, struct err *err)
+			      struct bytes profile, bool *refused,
+			      struct err *err)
 {
-	return pushing_store(ctx, labels, profile, err);
+	struct pushing *p = ctx;
+	size_t before = p->refused;
+	int rc = pushing_store(p, labels, profile, err);
+
+	*refused = p->refused > before;
+	return rc;
 }
 
 /* Implement otlp_options.refuse. */
@@ -658,14 +666,19 @@ static int pushing_otlp_message(struct pushing *p, struct bytes message,
 		.resource_label_count =
 			push_rules_resource_labels(p->r->rules, &arena, names),
 		.max_profile = p->r->o.max_profile,
+		.max_memory = OTLP_MEMORY * p->r->o.max_profile,
 		.name = push_types_otlp_name,
 		.take = pushing_otlp_take,
 		.check = pushing_otlp_check,
 		.store = pushing_otlp_store,
 		.refuse = pushing_otlp_refuse,
 	};
-	int rc = otlp_convert(message, &o, &p->profiles, err);
+	struct otlp_result result;
+	int rc = otlp_convert(message, &o, &result, err);
 
+	/* One that is refused may have been several, or a part of one. */
+	p->profiles = result.profiles;
+	p->refused = result.refused;
 	arena_fini(&arena);
 	return rc;
 }
@@ -737,6 +750,7 @@ int push_receiver_take(struct push_receiver *r, const struct push_input *in,
 			     err);
 	if (in->refused)
 		*in->refused = p.refused;
+	metric_add(r->metrics.refused[in->protocol], (int64_t)p.refused);
 	metric_add(r->metrics.failed[in->protocol], rc != 0);
 	profile_store_give(r->store, p.tools);
 	push_types_fini(&p.types);

@@ -37,7 +37,7 @@ static int fuzz_check(void *ctx UNUSED, struct err *err UNUSED)
 
 /* Take a profile; one of pprof that was inside may be anything. */
 static int fuzz_store(void *ctx, const struct labels_builder *labels,
-		      struct bytes profile, struct err *err)
+		      struct bytes profile, bool *refused, struct err *err)
 {
 	static struct scanner *s;
 	static struct scan scan;
@@ -52,7 +52,8 @@ static int fuzz_store(void *ctx, const struct labels_builder *labels,
 	if (rc && is_converted)
 		abort();
 	r->stored++;
-	return rc ? ERR_INVALID : 0;
+	*refused = rc != 0;
+	return 0;
 }
 
 static void fuzz_refuse(void *ctx, const struct err *why)
@@ -72,6 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 					.resource_labels = names,
 					.resource_label_count = 2,
 					.max_profile = PROFILE_MAX,
+					.max_memory = 4 * PROFILE_MAX,
 					.name = fuzz_name,
 					.take = fuzz_take,
 					.check = fuzz_check,
@@ -80,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct buf wire = { 0 };
 	struct err err = { .msg = "" };
 	struct bytes message;
-	size_t profiles = 0;
+	struct otlp_result result = { 0 };
 	int rc = 0;
 
 	if (!size)
@@ -91,8 +93,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		message = buf_bytes(&wire);
 	}
 	if (!rc)
-		rc = otlp_convert(message, &o, &profiles, &err);
-	if (rc && !*err.msg)
+		rc = otlp_convert(message, &o, &result, &err);
+	if ((rc && !*err.msg) || result.refused > result.profiles)
 		abort();
 	buf_fini(&wire);
 	return 0;

@@ -8,8 +8,8 @@ import json
 import random
 
 from grafana_api import ask, levels_tree
-from harness import Everprof, Suite, field
-from otlp_encoder import Dictionary, number, profile, request, resource, sample
+from harness import Everprof, Suite, field, varint
+from otlp_encoder import Dictionary, fixed, number, profile, request, resource, sample
 from report_data import STACKS, made_cpu, names
 from write_client import fields
 
@@ -196,7 +196,8 @@ def json_is_the_same(d):
         ],
         'dictionary': {
             'mappingTable': [{}],
-            'locationTable': [{}, {'lines': [{'functionIndex': 1, 'line': '3'}]}],
+            # An address of a kernel is above 2^63.
+            'locationTable': [{}, {'address': str(2**64 - 4096), 'lines': [{'functionIndex': 1, 'line': '3'}]}],
             'functionTable': [{}, {'nameStrindex': 3}],
             'linkTable': [{}, {'traceId': TRACE.hex(), 'spanId': SPAN.hex()}],
             'stringTable': ['', 'inuse_space', 'bytes', 'main', 'k'],
@@ -210,6 +211,8 @@ def json_is_the_same(d):
     assert labels['__name__'] == 'memory' and labels['service_name'] == 'web', labels
     assert labels['instance'] == '127.0.0.1', labels
     assert flame(e, 'memory:inuse_space:bytes::')[('total', 'main')] == (7, 7)
+    stored = e.get('/api/v1/query', query='memory', time=AT * 1000, match='exact', report='raw').body
+    assert varint(2**64 - 4096) in stored, stored
     # Release 1.8 had the singular of a name.
     own = message['resourceProfiles'][0]['scopeProfiles'][0]['profiles'][0]
     own['sample'] = own.pop('samples')
@@ -356,6 +359,157 @@ def bad_profiles_are_refused_one_by_one(d):
     bad = field(1, field(1, field(1, b'service.name') + field(2, field(1, b'\xff')))) + field(2, field(2, p))
     count, why = rejected(send(e, field(1, bad) + field(2, d2.encode())))
     assert count == 1 and 'UTF-8' in why, why
+    e.finish()
+
+
+def one(d, samples, at=AT, more=b''):
+    """A profile."""
+    return profile(d, '1.10', ('samples', 'count'), samples, at * 10**9, 10**9, PERIOD, more)
+
+
+@suite.test
+def one_wrong_index_refuses_one_profile(d):
+    """The layout of samples is that which most of them fit. A value of -1 is the largest of all numbers."""
+    e = start(d)
+    d1 = Dictionary()
+    stack = stack_of(d1, STACKS[0])
+    own = [one(d1, [sample('1.10', stack, (n,))], AT + i) for i, n in enumerate((5, -1, 7))]
+    own.append(one(d1, [sample('1.10', 999, (1,))], AT + 9))
+    own.append(one(d1, [sample('1.10', stack, (1,), [999])], AT + 10))
+    own.append(one(d1, [sample('1.10', stack, (), [d1.attribute('a', 'b')])], AT + 11))
+    wrong = number(1, 999) + number(2, 1)
+    own.append(one(d1, [sample('1.10', stack, (1,))], AT + 12, field(1, wrong)))
+    count, why = rejected(send(e, request(d1, [resource(d1, {'service.name': 'shop'}, own)])))
+    assert count == 4 and 'refers to an entry that is not in the dictionary' in why, (count, why)
+    assert flame(e, SAMPLES)[('total',)][0] == 11
+    e.finish()
+
+
+@suite.test
+def attributes_in_any_order_are_the_same_series(d):
+    """Profiles of one series and time are one, also if their resources list their attributes differently."""
+    e = start(d)
+    d1 = Dictionary()
+    stack = stack_of(d1, STACKS[0])
+    pairs = [('service.name', 'shop'), ('host.name', 'h'), ('k8s.pod.name', 'p'), ('service.version', '1')]
+    body = [
+        resource(d1, dict(pairs[i:] + pairs[:i]), [one(d1, [sample('1.10', stack, (n,))])])
+        for i, n in enumerate((1, 1, 20, 300))
+    ]
+    sent(e, request(d1, body))
+    assert flame(e, SAMPLES)[('total',)][0] == 322
+    assert len(series(e)) == 1
+    e.finish()
+
+
+@suite.test
+def refused_profiles_are_counted_once_each(d):
+    e = start(d)
+    d1 = Dictionary()
+    stack = stack_of(d1, STACKS[0])
+    services = [d1.attribute('service.name', s) for s in ('a', 'b', 'c')]
+    bad = field(1, field(1, field(1, b'host.name') + field(2, field(1, b'\xff'))))
+    of_three = one(d1, [sample('1.10', stack, (1,), [s]) for s in services])
+    count, why = rejected(send(e, field(1, bad + field(2, field(2, of_three))) + field(2, d1.encode())))
+    assert count == 1 and 'UTF-8' in why, (count, why)
+    merged = b''.join(field(2, one(d1, [sample('1.10', stack, (n,))])) for n in range(1, 6))
+    count, why = rejected(send(e, field(1, bad + field(2, merged)) + field(2, d1.encode())))
+    assert count == 5 and '5 of 5' in why, (count, why)
+    # A resource, and a scope, that are cut off.
+    whole = field(2, field(2, one(d1, [sample('1.10', stack, (1,))])))
+    for cut in (
+        field(1, field(1, d1.pair('service.name', 'shop'))[:-3]) + whole,
+        field(2, field(1, field(1, b'scope')[:-3]) + field(2, one(d1, [sample('1.10', stack, (1,))]))),
+    ):
+        count, why = rejected(send(e, field(1, cut) + field(2, d1.encode())))
+        assert count == 1 and 'truncated' in why, (count, why)
+    assert series(e) == []
+    assert e.metric('everprof_push_profiles_refused_total', '{protocol="otlp"}') == 8
+    e.finish()
+
+
+@suite.test
+def what_is_empty_or_repeated_counts_for_nothing(d):
+    e = start(d)
+    d1 = Dictionary()
+    stack = stack_of(d1, STACKS[0])
+    d1.tables[4] += [
+        field(1, bytes(16)) + field(2, SPAN) + field(1, TRACE),
+        field(1, bytes(16)) + field(2, bytes(8)),
+        field(1, TRACE + b'x') + field(2, SPAN[:4]),
+    ]
+    empty, numbered = d1.attribute('service.name', ''), d1.attribute('service.name', 7)
+    nameless, pid = d1.attribute('', 'x'), d1.attribute('process.pid', 5)
+    no_values = sample('1.10', stack, times=(AT * 10**9, AT * 10**9 + 1)) + field(4, b'')
+    own = [sample('1.10', stack, (2**i,), link=i + 1) for i in range(3)]
+    own += [sample('1.10', stack, (16,), [empty]), sample('1.10', stack, (32,), [numbered])]
+    own += [sample('1.10', stack, (64,), [nameless, pid]), no_values]
+    sent(e, request(d1, [resource(d1, {'service.name': 'shop', 'process.pid': 9}, [one(d1, own)])]))
+    assert {s['service_name'] for s in series(e)} == {'shop', '7'}
+    assert flame(e, SAMPLES, '{service_name="shop"}')[('total',)][0] == 7 + 16 + 64 + 2
+    assert flame(e, SAMPLES, '{service_name="7"}')[('total',)][0] == 32
+    where = {'query': 'process_cpu{service_name="shop"}', 'from': 0, 'to': 'now', 'mode': 'merge'}
+    text = e.get('/api/v1/query', report='traces', sample_index='samples', **where).body.decode()
+    ids = [line.split()[1] for line in text.splitlines() if '_id:' in line]
+    assert ids == [SPAN.hex(), TRACE.hex()] or ids == [TRACE.hex(), SPAN.hex()], text
+    assert 'process.pid:' in text and '5 9' not in text, text
+    e.finish()
+
+
+@suite.test
+def small_requests_take_little_memory_and_time(d):
+    """A request can name the same long text, or the same large entry, a million times."""
+    flags = ['--scrape.max-profile-size=4MB', '--query.timeout=2s']
+    e = start(d, flags=flags)
+    before = e.memory('VmHWM')
+    long = field(2, field(5, field(1, number(8, 1))))  # an array of text 1
+
+    def asked(profiles, attributes=b'', **tables):
+        d1 = Dictionary()
+        d1.tables[5] += [b'x' * 60000, b'samples', b'count', b'process.executable.build_id.gnu']
+        d1.tables[6].append(number(1, 4) + long)
+        for name, entries in tables.items():
+            d1.tables[{'mappings': 1, 'locations': 2, 'functions': 3, 'links': 4, 'stacks': 7}[name]] += entries
+        body = attributes + field(2, b''.join(field(2, p) for p in profiles))
+        packed = gzip.compress(field(1, body) + field(2, d1.encode()), 1)
+        return send(e, packed, **{'Content-Encoding': 'gzip'})
+
+    kind = field(1, number(1, 2) + number(2, 3))
+    plain = kind + field(2, number(1, 1) + field(4, b'\x01'))
+    name = field(1, field(1, b'service.name') + field(2, field(1, b'x' * 500000)))
+    pair = field(1, field(2, field(5, field(1, field(1, b'x' * 3000)))))
+    trees = {'functions': [number(1, 2)], 'locations': [field(3, number(1, 1)) * 700000], 'stacks': [field(1, b'\x01')]}
+    mapped = {
+        'mappings': [field(5, b'\x01' * 128) for _ in range(700)],
+        'locations': [number(1, i + 1) for i in range(700)],
+        'stacks': [field(1, b''.join(varint(i + 1) for i in range(700)))],
+    }
+    linked = kind + field(2, number(1, 1) + number(3, 1) + field(4, b'\x01'))
+    for what, answer in (
+        ('attributes of a profile', asked([plain + field(11, b'\x01' * 60000)], stacks=[b''])),
+        ('attributes of a resource', asked([plain], pair * 1000, stacks=[b''])),
+        ('attributes of mappings', asked([plain], **mapped)),
+        ('labels of groups', asked([plain + fixed(3, AT + i) for i in range(5000)], name, stacks=[b''])),
+        ('empty samples', asked([kind + field(2, b'') * 1500000])),
+        ('lines', asked([plain], **trees)),
+        ('ids of a link', asked([linked], links=[field(1, b'\x01') * 1000000], stacks=[b''])),
+        ('profiles', asked([b''] * 10001 + [plain] * 10, stacks=[b''])),
+    ):
+        assert answer.status in (200, 413), (what, answer.status, answer.body)
+    # 6 MB of message, twice 4 MB for the conversion, and what arrays have too much.
+    assert e.memory('VmHWM') - before < 40, (before, e.memory('VmHWM'))
+    e.finish()
+
+
+@suite.test
+def the_deadline_holds_within_a_profile(d):
+    e = start(d, flags=['--query.timeout=200ms'])
+    d1 = Dictionary()
+    text = d1.add(5, 'long', lambda: b'x' * 2000000)
+    numbers = [d1.add(6, i, lambda: number(1, d1.text('k')) + field(2, number(8, text))) for i in range(20000)]
+    own = [sample('1.10', stack_of(d1, STACKS[0]), (1,), [n]) for n in numbers]
+    answer = send(e, request(d1, [resource(d1, {'service.name': 'shop'}, [one(d1, own)])]))
+    assert answer.status == 504 and b'in time' in answer.body, (answer.status, answer.body)
     e.finish()
 
 

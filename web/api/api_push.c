@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The API for pushed profiles: POST /ingest, by which Pyroscope's older SDKs
- * send profiles, the method Push of push.v1.PusherService, by which newer
- * ones and Grafana Alloy do, and OpenTelemetry's protocol. Answers and errors have the form that the clients
- * expect. GET /api/v1/senders lists those who have sent profiles.
+ * The API for pushed profiles: POST /ingest, by which Pyroscope's older SDKs send
+ * profiles, the method Push of push.v1.PusherService, by which newer ones and Grafana
+ * Alloy do, and OpenTelemetry's protocol. Answers and errors have the form that the
+ * clients expect. GET /api/v1/senders lists those who have sent profiles.
  */
 #include "web/api/api.h"
 
