@@ -97,7 +97,7 @@ static bool json_is_plain(double v)
 /*
  * Append a number that needs no exponent, if 15 digits suffice for it: printf() and
  * strtod() take much longer. The number is a whole number below 1e15, divided by a
- * power of ten below 1e20. A double holds both exactly, so that dividing rounds as
+ * power of ten up to 1e18. A double holds both exactly, so that dividing rounds as
  * reading the digits does.
  */
 static bool json_short(struct json *j, double v)
@@ -111,8 +111,8 @@ static bool json_short(struct json *j, double v)
 
 	if (!json_is_plain(v))
 		return false;
-	for (; size * unit < 1e14; unit *= 10)
-		places++;
+	for (; size * unit < 1e14; places++)
+		unit *= 10;
 	digits = (uint64_t)nearbyint(size * unit);
 	if ((double)digits / unit != size)
 		return false;

@@ -199,7 +199,7 @@ static int sample_totals_judge_set(struct sample_totals *s,
 				   const struct label_view *labels,
 				   struct sample_classes *to, struct err *err)
 {
-	size_t work = label_view_count(labels) * 2 * s->o->name_count;
+	size_t work = s->o->name_count * 2 * label_view_count(labels);
 	bool counts =
 		label_view_match(labels, s->lacking.v, s->lacking.count, &work);
 
