@@ -8,7 +8,7 @@ import json
 import random
 
 from grafana_api import ask, levels_tree
-from harness import Everprof, Suite, field, varint
+from harness import SLOW, Everprof, Suite, field, varint
 from otlp_encoder import Dictionary, fixed, number, profile, request, resource, sample
 from report_data import STACKS, made_cpu, names
 from write_client import fields
@@ -497,7 +497,9 @@ def small_requests_take_little_memory_and_time(d):
     ):
         assert answer.status in (200, 413), (what, answer.status, answer.body)
     # 6 MB of message, twice 4 MB for the conversion, and what arrays have too much.
-    assert e.memory('VmHWM') - before < 40, (before, e.memory('VmHWM'))
+    # A sanitizer keeps 256 MB of freed memory for a while.
+    most = 40 if SLOW == 1 else 400
+    assert e.memory('VmHWM') - before < most, (before, e.memory('VmHWM'))
     e.finish()
 
 
