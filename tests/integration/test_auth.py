@@ -77,6 +77,8 @@ def every_route_requires_authentication_and_scopes(d):
                 assert answer.body.startswith(b'authentication is required'), answer.body
             elif '.v1.' in path or '/render' in path:  # and these, the Connect protocol
                 assert answer.json()['code'] == 'unauthenticated', answer.body
+            elif 'v1development' in path:  # and these, a google.rpc.Status
+                assert answer.json()['code'] == 16, answer.body
             else:
                 assert answer.json()['errorType'] == 'unauthorized', answer.body
         known = {
