@@ -5,32 +5,8 @@
 #include <stdio.h>
 
 #include "base/json.h"
-#include "base/transcode.h"
+#include "base/message_table.h"
 #include "base/wire_write.h"
-
-#define ONE(number_, name_, type_)                                          \
-	{                                                                   \
-		.number = (number_), .name = (name_), .type = FIELD_##type_ \
-	}
-#define MANY(number_, name_, type_)                                          \
-	{                                                                    \
-		.number = (number_), .name = (name_), .type = FIELD_##type_, \
-		.repeated = true                                             \
-	}
-#define MESSAGE(number_, name_, message_)                                    \
-	{                                                                    \
-		.number = (number_), .name = (name_), .type = FIELD_MESSAGE, \
-		.message = &(message_)                                       \
-	}
-#define MESSAGES(number_, name_, message_)                                   \
-	{                                                                    \
-		.number = (number_), .name = (name_), .type = FIELD_MESSAGE, \
-		.repeated = true, .message = &(message_)                     \
-	}
-#define END                 \
-	{                   \
-		.number = 0 \
-	}
 
 /* A value may have values, so its type is declared before theirs. */
 static const struct message_type message_any;

@@ -1,30 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pyroscope/wire/messages.h"
 
-#define ONE(number_, name_, type_)                                          \
-	{                                                                   \
-		.number = (number_), .name = (name_), .type = FIELD_##type_ \
-	}
-#define MANY(number_, name_, type_)                                          \
-	{                                                                    \
-		.number = (number_), .name = (name_), .type = FIELD_##type_, \
-		.repeated = true                                             \
-	}
-#define ENUM(number_, name_, values_)                                     \
-	{                                                                 \
-		.number = (number_), .name = (name_), .type = FIELD_ENUM, \
-		.values = (values_)                                       \
-	}
-#define MESSAGE(number_, name_, message_)                                    \
-	{                                                                    \
-		.number = (number_), .name = (name_), .type = FIELD_MESSAGE, \
-		.message = &(message_)                                       \
-	}
-#define MESSAGES(number_, name_, message_)                                   \
-	{                                                                    \
-		.number = (number_), .name = (name_), .type = FIELD_MESSAGE, \
-		.repeated = true, .message = &(message_)                     \
-	}
+#include "base/message_table.h"
 
 static const struct enum_name formats[] = {
 	{ "PROFILE_FORMAT_UNSPECIFIED", FORMAT_UNSPECIFIED },
@@ -50,32 +27,25 @@ static const struct enum_name exemplars[] = {
 };
 
 static const struct message_field fields_of_label_pair[] = {
-	ONE(1, "name", STRING),
-	ONE(2, "value", STRING),
-	{ .number = 0 },
+	ONE(1, "name", STRING), ONE(2, "value", STRING), END
 };
 
 static const struct message_type message_label_pair = { "LabelPair",
 							fields_of_label_pair };
 
 static const struct message_field fields_of_labels[] = {
-	MESSAGES(1, "labels", message_label_pair),
-	{ .number = 0 },
+	MESSAGES(1, "labels", message_label_pair), END
 };
 
 static const struct message_type message_labels = { "Labels",
 						    fields_of_labels };
 
-static const struct message_field fields_of_empty[] = {
-	{ .number = 0 },
-};
+static const struct message_field fields_of_empty[] = { END };
 
 const struct message_type message_empty = { "Empty", fields_of_empty };
 
 static const struct message_field fields_of_range_request[] = {
-	ONE(1, "start", INT64),
-	ONE(2, "end", INT64),
-	{ .number = 0 },
+	ONE(1, "start", INT64), ONE(2, "end", INT64), END
 };
 
 const struct message_type message_range_request = { "RangeRequest",
@@ -88,7 +58,7 @@ static const struct message_field fields_of_profile_type[] = {
 	ONE(5, "sample_unit", STRING),
 	ONE(6, "period_type", STRING),
 	ONE(7, "period_unit", STRING),
-	{ .number = 0 },
+	END
 };
 
 static const struct message_type message_profile_type = {
@@ -96,18 +66,15 @@ static const struct message_type message_profile_type = {
 };
 
 static const struct message_field fields_of_profile_types[] = {
-	MESSAGES(1, "profile_types", message_profile_type),
-	{ .number = 0 },
+	MESSAGES(1, "profile_types", message_profile_type), END
 };
 
 const struct message_type message_profile_types = { "ProfileTypes",
 						    fields_of_profile_types };
 
 static const struct message_field fields_of_label_names_request[] = {
-	MANY(1, "matchers", STRING),
-	ONE(2, "start", INT64),
-	ONE(3, "end", INT64),
-	{ .number = 0 },
+	MANY(1, "matchers", STRING), ONE(2, "start", INT64),
+	ONE(3, "end", INT64), END
 };
 
 const struct message_type message_label_names_request = {
@@ -116,8 +83,7 @@ const struct message_type message_label_names_request = {
 
 static const struct message_field fields_of_label_values_request[] = {
 	ONE(1, "name", STRING), MANY(2, "matchers", STRING),
-	ONE(3, "start", INT64), ONE(4, "end", INT64),
-	{ .number = 0 },
+	ONE(3, "start", INT64), ONE(4, "end", INT64), END
 };
 
 const struct message_type message_label_values_request = {
@@ -125,42 +91,34 @@ const struct message_type message_label_values_request = {
 };
 
 static const struct message_field fields_of_names[] = {
-	MANY(1, "names", STRING),
-	{ .number = 0 },
+	MANY(1, "names", STRING), END
 };
 
 const struct message_type message_names = { "Names", fields_of_names };
 
 static const struct message_field fields_of_series_request[] = {
-	MANY(1, "matchers", STRING),
-	MANY(2, "label_names", STRING),
-	ONE(3, "start", INT64),
-	ONE(4, "end", INT64),
-	{ .number = 0 },
+	MANY(1, "matchers", STRING), MANY(2, "label_names", STRING),
+	ONE(3, "start", INT64), ONE(4, "end", INT64), END
 };
 
 const struct message_type message_series_request = { "SeriesRequest",
 						     fields_of_series_request };
 
 static const struct message_field fields_of_series[] = {
-	MESSAGES(2, "labels_set", message_labels),
-	{ .number = 0 },
+	MESSAGES(2, "labels_set", message_labels), END
 };
 
 const struct message_type message_series = { "Series", fields_of_series };
 
 static const struct message_field fields_of_location[] = {
-	ONE(1, "name", STRING),
-	{ .number = 0 },
+	ONE(1, "name", STRING), END
 };
 
 static const struct message_type message_location = { "Location",
 						      fields_of_location };
 
 static const struct message_field fields_of_go_pgo[] = {
-	ONE(1, "keep_locations", UINT32),
-	ONE(2, "aggregate_callees", BOOL),
-	{ .number = 0 },
+	ONE(1, "keep_locations", UINT32), ONE(2, "aggregate_callees", BOOL), END
 };
 
 static const struct message_type message_go_pgo = { "GoPGO", fields_of_go_pgo };
@@ -169,8 +127,7 @@ static const struct message_field fields_of_frame_filter[] = {
 	MANY(1, "include_function_names", STRING),
 	MANY(2, "exclude_function_names", STRING),
 	MANY(3, "include_function_name_regexes", STRING),
-	MANY(4, "exclude_function_name_regexes", STRING),
-	{ .number = 0 },
+	MANY(4, "exclude_function_name_regexes", STRING), END
 };
 
 static const struct message_type message_frame_filter = {
@@ -180,8 +137,7 @@ static const struct message_type message_frame_filter = {
 static const struct message_field fields_of_stack_trace_selector[] = {
 	MESSAGES(1, "call_site", message_location),
 	MESSAGE(2, "go_pgo", message_go_pgo),
-	MESSAGE(3, "frame_filter", message_frame_filter),
-	{ .number = 0 },
+	MESSAGE(3, "frame_filter", message_frame_filter), END
 };
 
 static const struct message_type message_stack_trace_selector = {
@@ -199,7 +155,7 @@ static const struct message_field fields_of_select_series_request[] = {
 	MESSAGE(8, "stack_trace_selector", message_stack_trace_selector),
 	ONE(9, "limit", INT64),
 	ENUM(10, "exemplar_type", exemplars),
-	{ .number = 0 },
+	END
 };
 
 const struct message_type message_select_series_request = {
@@ -207,17 +163,14 @@ const struct message_type message_select_series_request = {
 };
 
 static const struct message_field fields_of_point[] = {
-	ONE(1, "value", DOUBLE),
-	ONE(2, "timestamp", INT64),
-	{ .number = 0 },
+	ONE(1, "value", DOUBLE), ONE(2, "timestamp", INT64), END
 };
 
 static const struct message_type message_point = { "Point", fields_of_point };
 
 static const struct message_field fields_of_point_series[] = {
 	MESSAGES(1, "labels", message_label_pair),
-	MESSAGES(2, "points", message_point),
-	{ .number = 0 },
+	MESSAGES(2, "points", message_point), END
 };
 
 static const struct message_type message_point_series = {
@@ -225,8 +178,7 @@ static const struct message_type message_point_series = {
 };
 
 static const struct message_field fields_of_select_series[] = {
-	MESSAGES(1, "series", message_point_series),
-	{ .number = 0 },
+	MESSAGES(1, "series", message_point_series), END
 };
 
 const struct message_type message_select_series = { "SelectSeries",
@@ -243,7 +195,7 @@ static const struct message_field fields_of_stacktraces_request[] = {
 	MANY(8, "profile_id_selector", STRING),
 	MANY(10, "trace_id_selector", STRING),
 	MANY(11, "span_selector", STRING),
-	{ .number = 0 },
+	END
 };
 
 const struct message_type message_stacktraces_request = {
@@ -251,16 +203,14 @@ const struct message_type message_stacktraces_request = {
 };
 
 static const struct message_field fields_of_level[] = {
-	MANY(1, "values", INT64),
-	{ .number = 0 },
+	MANY(1, "values", INT64), END
 };
 
 static const struct message_type message_level = { "Level", fields_of_level };
 
 static const struct message_field fields_of_flame_graph[] = {
 	MANY(1, "names", STRING), MESSAGES(2, "levels", message_level),
-	ONE(3, "total", INT64),   ONE(4, "max_self", INT64),
-	{ .number = 0 },
+	ONE(3, "total", INT64), ONE(4, "max_self", INT64), END
 };
 
 static const struct message_type message_flame_graph = {
@@ -268,9 +218,7 @@ static const struct message_type message_flame_graph = {
 };
 
 static const struct message_field fields_of_value_type[] = {
-	ONE(1, "type", INT64),
-	ONE(2, "unit", INT64),
-	{ .number = 0 },
+	ONE(1, "type", INT64), ONE(2, "unit", INT64), END
 };
 
 static const struct message_type message_value_type = { "ValueType",
@@ -284,10 +232,8 @@ static const struct message_field fields_of_label[] = {
 static const struct message_type message_label = { "Label", fields_of_label };
 
 static const struct message_field fields_of_sample[] = {
-	MANY(1, "location_id", UINT64),
-	MANY(2, "value", INT64),
-	MESSAGES(3, "label", message_label),
-	{ .number = 0 },
+	MANY(1, "location_id", UINT64), MANY(2, "value", INT64),
+	MESSAGES(3, "label", message_label), END
 };
 
 static const struct message_type message_sample = { "Sample",
@@ -304,16 +250,14 @@ static const struct message_field fields_of_mapping[] = {
 	ONE(8, "has_filenames", BOOL),
 	ONE(9, "has_line_numbers", BOOL),
 	ONE(10, "has_inline_frames", BOOL),
-	{ .number = 0 },
+	END
 };
 
 static const struct message_type message_mapping = { "Mapping",
 						     fields_of_mapping };
 
 static const struct message_field fields_of_line[] = {
-	ONE(1, "function_id", UINT64),
-	ONE(2, "line", INT64),
-	{ .number = 0 },
+	ONE(1, "function_id", UINT64), ONE(2, "line", INT64), END
 };
 
 static const struct message_type message_line = { "Line", fields_of_line };
@@ -352,14 +296,13 @@ static const struct message_field fields_of_profile[] = {
 	ONE(12, "period", INT64),
 	MANY(13, "comment", INT64),
 	ONE(14, "default_sample_type", INT64),
-	{ .number = 0 },
+	END
 };
 
 const struct message_type message_profile = { "Profile", fields_of_profile };
 
 static const struct message_field fields_of_pprof_answer[] = {
-	MESSAGE(1, "profile", message_profile),
-	{ .number = 0 },
+	MESSAGE(1, "profile", message_profile), END
 };
 
 static const struct message_type message_pprof_answer = {
@@ -367,11 +310,8 @@ static const struct message_type message_pprof_answer = {
 };
 
 static const struct message_field fields_of_stacktraces[] = {
-	MESSAGE(1, "flamegraph", message_flame_graph),
-	ONE(2, "tree", BYTES),
-	ONE(3, "dot", STRING),
-	MESSAGE(5, "pprof", message_pprof_answer),
-	{ .number = 0 },
+	MESSAGE(1, "flamegraph", message_flame_graph), ONE(2, "tree", BYTES),
+	ONE(3, "dot", STRING), MESSAGE(5, "pprof", message_pprof_answer), END
 };
 
 const struct message_type message_stacktraces = { "Stacktraces",
@@ -385,7 +325,7 @@ static const struct message_field fields_of_span_profile_request[] = {
 	ONE(5, "end", INT64),
 	ONE(6, "max_nodes", INT64),
 	ENUM(7, "format", formats),
-	{ .number = 0 },
+	END
 };
 
 const struct message_type message_span_profile_request = {
@@ -401,7 +341,7 @@ static const struct message_field fields_of_profile_request[] = {
 	MESSAGE(6, "stack_trace_selector", message_stack_trace_selector),
 	MANY(7, "profile_id_selector", STRING),
 	MANY(8, "trace_id_selector", STRING),
-	{ .number = 0 },
+	END
 };
 
 const struct message_type message_profile_request = {
@@ -410,8 +350,7 @@ const struct message_type message_profile_request = {
 
 static const struct message_field fields_of_diff_request[] = {
 	MESSAGE(1, "left", message_stacktraces_request),
-	MESSAGE(2, "right", message_stacktraces_request),
-	{ .number = 0 },
+	MESSAGE(2, "right", message_stacktraces_request), END
 };
 
 const struct message_type message_diff_request = { "DiffRequest",
@@ -424,7 +363,7 @@ static const struct message_field fields_of_flame_graph_diff[] = {
 	ONE(4, "max_self", INT64),
 	ONE(5, "leftTicks", INT64),
 	ONE(6, "rightTicks", INT64),
-	{ .number = 0 },
+	END
 };
 
 static const struct message_type message_flame_graph_diff = {
@@ -432,44 +371,35 @@ static const struct message_type message_flame_graph_diff = {
 };
 
 static const struct message_field fields_of_diff[] = {
-	MESSAGE(1, "flamegraph", message_flame_graph_diff),
-	{ .number = 0 },
+	MESSAGE(1, "flamegraph", message_flame_graph_diff), END
 };
 
 const struct message_type message_diff = { "Diff", fields_of_diff };
 
 static const struct message_field fields_of_stats[] = {
-	ONE(1, "data_ingested", BOOL),
-	ONE(2, "oldest_profile_time", INT64),
-	ONE(3, "newest_profile_time", INT64),
-	{ .number = 0 },
+	ONE(1, "data_ingested", BOOL), ONE(2, "oldest_profile_time", INT64),
+	ONE(3, "newest_profile_time", INT64), END
 };
 
 const struct message_type message_stats = { "Stats", fields_of_stats };
 
 static const struct message_field fields_of_setting[] = {
-	ONE(1, "name", STRING),
-	ONE(2, "value", STRING),
-	ONE(3, "modifiedAt", INT64),
-	{ .number = 0 },
+	ONE(1, "name", STRING), ONE(2, "value", STRING),
+	ONE(3, "modifiedAt", INT64), END
 };
 
 static const struct message_type message_setting = { "Setting",
 						     fields_of_setting };
 
 static const struct message_field fields_of_settings[] = {
-	MESSAGES(1, "settings", message_setting),
-	{ .number = 0 },
+	MESSAGES(1, "settings", message_setting), END
 };
 
 const struct message_type message_settings = { "Settings", fields_of_settings };
 
 static const struct message_field fields_of_feature_flag[] = {
-	ONE(1, "name", STRING),
-	ONE(2, "enabled", BOOL),
-	ONE(3, "description", STRING),
-	ONE(4, "documentation_url", STRING),
-	{ .number = 0 },
+	ONE(1, "name", STRING), ONE(2, "enabled", BOOL),
+	ONE(3, "description", STRING), ONE(4, "documentation_url", STRING), END
 };
 
 static const struct message_type message_feature_flag = {
@@ -477,8 +407,7 @@ static const struct message_type message_feature_flag = {
 };
 
 static const struct message_field fields_of_feature_flags[] = {
-	MESSAGES(1, "feature_flags", message_feature_flag),
-	{ .number = 0 },
+	MESSAGES(1, "feature_flags", message_feature_flag), END
 };
 
 const struct message_type message_feature_flags = { "FeatureFlags",
