@@ -72,7 +72,7 @@ static int transcode_integer(const struct message_field *f, struct str text,
 	return 0;
 }
 
-/* The same for a number without a sign, of which those from 2^63 on are negative here. */
+/* Read an unsigned number. *out has its 64 bits: one from 2^63 on is negative there. */
 static int transcode_unsigned(const struct message_field *f, struct str text,
 			      int64_t *out, struct err *err)
 {

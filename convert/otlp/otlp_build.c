@@ -428,7 +428,7 @@ static int otlp_build_mapping(struct otlp_build *b, uint64_t index,
 	return rc ? rc : otlp_build_malformed(&w, "mapping", err);
 }
 
-/* What a mapping's functions have, as pprof notes it. */
+/* Note in the mapping of a location what its functions have: names, files, lines. */
 static void otlp_build_note_lines(struct otlp_build *b,
 				  const struct pprof_location *l)
 {

@@ -534,7 +534,7 @@ static int otlp_convert_scope_labels(struct converting *c, struct bytes scope,
 	return otlp_meter_ask(&c->meter, err);
 }
 
-/* Refuse all profiles of a scope. */
+/* Refuse all profiles of a scope for the reason in `err`, which an error replaces. */
 static int otlp_convert_refuse_scope(struct converting *c, struct bytes scope,
 				     struct err *err)
 {
@@ -577,17 +577,15 @@ static int otlp_convert_scope(struct converting *c, struct bytes scope,
 	return rc ? rc : otlp_convert_close(c, err);
 }
 
-/* Refuse all profiles of a resource whose attributes are malformed. */
+/* The same for all profiles of a resource. */
 static int otlp_convert_refuse_all(struct converting *c, struct bytes profiles,
 				   struct err *err)
 {
 	struct wire w = wire_init(profiles);
-	const struct err why = *err;
 	struct wire_field f = { 0 };
 	int rc = 0;
 
 	while (!rc && wire_next(&w, &f)) {
-		*err = why;
 		if (f.number == 2 && f.type == WIRE_BYTES)
 			rc = otlp_convert_refuse_scope(c, f.bytes, err);
 	}

@@ -30,7 +30,7 @@ static bool otlp_number_next(struct wire *packed, uint64_t *out)
 	return !packed->bad;
 }
 
-/* What a layout says about a sample. */
+/* What a sample has, if its fields are numbered by a certain layout. */
 struct sample_look {
 	uint64_t stack;
 	uint64_t link;
