@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Fetches the libraries by which the programs of `./dev soak senders` push and read profiles, in the versions that
-# docs/integrations.md names, into build/senders: from the Go module proxy, PyPI and the npm registry.
+# docs/integrations.md names, into build/senders: from the Go module proxy, PyPI, the npm registry and Maven.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 senders=$PWD/build/senders
@@ -11,7 +11,7 @@ if [[ ! $version =~ ^go1\.(2[6-9]|[3-9][0-9]) ]]; then
   exit 1
 fi
 export GOFLAGS=-mod=mod GOWORK=off
-./dev packages python3-venv
+./dev packages python3-venv default-jdk-headless maven
 
 go_module() { # NAME MODULE@VERSION...
   mkdir -p "$senders/$1"
@@ -34,3 +34,6 @@ done
 
 mkdir -p "$senders/node"
 npm install --prefix "$senders/node" --no-audit --no-fund --loglevel=error @pyroscope/nodejs@0.6.4
+
+[ -e "$senders/java/agent-2.9.2.jar" ] ||
+  mvn -q -B dependency:copy -Dartifact=io.pyroscope:agent:2.9.2 -DoutputDirectory="$senders/java"

@@ -195,7 +195,7 @@ soak_peers() { # Prometheus 3, a Kubernetes API server, Consul and Nomad, built 
   over_programs peers
 }
 
-soak_senders() { # Go, Python and Node.js programs push by Pyroscope's libraries, and Grafana's client reads; needs Go 1.26
+soak_senders() { # Go, Python, Node.js and Java programs push by Pyroscope's libraries, and Grafana's client reads; needs Go 1.26
   over_programs senders
 }
 

@@ -21,6 +21,8 @@ static struct push_input push_endpoint_input(const struct web_push *in)
 		.user = in->user,
 		.name = in->name,
 		.from = in->from,
+		.until = in->until,
+		.rate = in->rate,
 		.format = in->format,
 		.spy = in->spy,
 		.body = in->body,

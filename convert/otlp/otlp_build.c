@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 void otlp_build_init(struct otlp_build *b, const struct otlp_tables *t,
-		     struct otlp_meter *meter)
+		     struct convert_meter *meter)
 {
 	*b = (struct otlp_build){ .t = t, .meter = meter };
 	for (int i = 0; i < OTLP_TABLES; i++) {
@@ -52,12 +52,20 @@ void otlp_build_fini(struct otlp_build *b)
 /* Return the number of a text in the profile. */
 static uint32_t otlp_build_text(struct otlp_build *b, struct str text)
 {
-	otlp_meter_note(b->meter, text.len);
+	convert_meter_note(b->meter, text.len);
 	return strtab_intern(&b->p.strings, text);
 }
 
+/* Return a type as the numbers of its texts. */
+static struct pprof_type otlp_build_type(struct otlp_build *b,
+					 const struct value_type *t)
+{
+	return (struct pprof_type){ .type = otlp_build_text(b, t->type),
+				    .unit = otlp_build_text(b, t->unit) };
+}
+
 void otlp_build_begin(struct otlp_build *b, const struct otlp_profile *p,
-		      const struct otlp_column *columns, size_t count)
+		      const struct otlp_columns *columns)
 {
 	pprof_reset(&b->p);
 	/* The profile was filled by interning, which must begin anew. */
@@ -67,17 +75,10 @@ void otlp_build_begin(struct otlp_build *b, const struct otlp_profile *p,
 	b->attributes.count = 0;
 	b->fixed.count = 0;
 	(void)otlp_build_text(b, str_of(""));
-	for (size_t i = 0; i < count; i++) {
-		struct pprof_type *type = vec_add(&b->p.types);
-
-		type->type = otlp_build_text(b, columns[i].type.type);
-		type->unit = otlp_build_text(b, columns[i].type.unit);
-	}
+	for (size_t i = 0; i < columns->count; i++)
+		*vec_add(&b->p.types) = otlp_build_type(b, &columns->v[i].type);
 	b->p.period = p->period;
-	b->p.period_type.type =
-		otlp_build_text(b, otlp_tables_text(b->t, p->period_type.type));
-	b->p.period_type.unit =
-		otlp_build_text(b, otlp_tables_text(b->t, p->period_type.unit));
+	b->p.period_type = otlp_build_type(b, &columns->period_type);
 	b->p.time_ns = (int64_t)p->time_ns;
 	b->p.duration_ns = (int64_t)p->duration_ns;
 }
@@ -106,7 +107,7 @@ static struct wire otlp_build_read(struct otlp_build *b, enum otlp_table table,
 {
 	struct bytes entry = otlp_tables_get(b->t, table, index);
 
-	otlp_meter_note(b->meter, entry.len);
+	convert_meter_note(b->meter, entry.len);
 	return wire_init(entry);
 }
 
@@ -132,8 +133,8 @@ int otlp_build_attribute(struct otlp_build *b, uint32_t index,
 	struct bytes entry = otlp_tables_get(b->t, OTLP_ATTRIBUTE, index);
 	int rc = otlp_value_read_entry(b->t, entry, &b->arena, out, err);
 
-	otlp_meter_note(b->meter, entry.len + (rc ? 0 : out->text.len));
-	return rc ? rc : otlp_meter_ask(b->meter, err);
+	convert_meter_note(b->meter, entry.len + (rc ? 0 : out->text.len));
+	return rc ? rc : convert_meter_ask(b->meter, err);
 }
 
 /* Make the label of an attribute. */
@@ -226,7 +227,7 @@ static int otlp_build_add_link(struct otlp_build *b, uint32_t index,
 static bool otlp_build_has_key(struct otlp_build *b, uint32_t first,
 			       uint32_t key)
 {
-	otlp_meter_note(b->meter, 0);
+	convert_meter_note(b->meter, 0);
 	for (size_t i = first; i < b->p.labels.count; i++) {
 		if (b->p.labels.v[i].key == key)
 			return true;
@@ -315,10 +316,10 @@ static int otlp_build_line(struct otlp_build *b, struct bytes line,
 	}
 	if (has_function)
 		*vec_add(&b->p.lines) = new;
-	otlp_meter_note(b->meter, line.len);
+	convert_meter_note(b->meter, line.len);
 	if (!rc)
 		rc = otlp_build_malformed(&w, "line", err);
-	return rc ? rc : otlp_meter_ask(b->meter, err);
+	return rc ? rc : convert_meter_ask(b->meter, err);
 }
 
 /* How good a build ID of a kind is; 0: it is none. */
@@ -491,8 +492,8 @@ static int otlp_build_frame(struct otlp_build *b, uint64_t location,
 			       OTLP_FRAMES_MAX);
 	rc = otlp_build_location(b, location, &place, err);
 	*vec_add(&b->p.frames) = place;
-	otlp_meter_note(b->meter, sizeof(place));
-	return rc ? rc : otlp_meter_ask(b->meter, err);
+	convert_meter_note(b->meter, sizeof(place));
+	return rc ? rc : convert_meter_ask(b->meter, err);
 }
 
 /* Return the number of a stack, which is added if it is new. */
@@ -528,7 +529,7 @@ static int otlp_build_stack(struct otlp_build *b, uint64_t index, uint32_t *out,
 }
 
 int otlp_build_add(struct otlp_build *b, const struct otlp_profile *p,
-		   const struct otlp_column *columns, size_t count, size_t i,
+		   const struct otlp_columns *columns, size_t i,
 		   struct err *err)
 {
 	const struct otlp_sample *s = &p->samples.v[i];
@@ -540,11 +541,12 @@ int otlp_build_add(struct otlp_build *b, const struct otlp_profile *p,
 	if (rc)
 		return rc;
 	*vec_add(&b->p.samples) = new;
-	for (size_t k = 0; k < count; k++)
+	for (size_t k = 0; k < columns->count; k++)
 		*vec_add(&b->p.values) =
-			wrap_mul(columns[k].values[i], columns[k].factor);
-	otlp_meter_note(b->meter, count * sizeof(int64_t) +
-					  b->p.label_sets.v[new.labels].count *
-						  sizeof(struct pprof_label));
-	return otlp_meter_ask(b->meter, err);
+			wrap_mul(columns->v[k].values[i], columns->v[k].factor);
+	convert_meter_note(b->meter,
+			   columns->count * sizeof(int64_t) +
+				   b->p.label_sets.v[new.labels].count *
+					   sizeof(struct pprof_label));
+	return convert_meter_ask(b->meter, err);
 }

@@ -9,7 +9,7 @@
 #ifndef CONVERT_OTLP_OTLP_BUILD_H
 #define CONVERT_OTLP_OTLP_BUILD_H
 
-#include "convert/otlp/otlp_meter.h"
+#include "convert/conversion/convert_meter.h"
 #include "convert/otlp/otlp_profile.h"
 #include "convert/otlp/otlp_value.h"
 #include "model/types.h"
@@ -21,6 +21,17 @@ struct otlp_column {
 	int64_t factor;        /* by which they are multiplied */
 };
 
+enum {
+	OTLP_COLUMNS_MAX = 17 /* one more than a request may have */
+};
+
+/* The columns of a profile, and what they are sampled by. */
+struct otlp_columns {
+	struct otlp_column v[OTLP_COLUMNS_MAX];
+	size_t count;
+	struct value_type period_type;
+};
+
 /* Where the entries of a table are in the profile that is being built. */
 struct otlp_remap {
 	VEC(uint32_t) places;
@@ -30,7 +41,7 @@ struct otlp_remap {
 /* A builder, which keeps its memory from profile to profile. */
 struct otlp_build {
 	const struct otlp_tables *t;
-	struct otlp_meter *meter;
+	struct convert_meter *meter;
 	struct pprof p;
 	uint32_t turn; /* number of the profile */
 	struct otlp_remap remaps[OTLP_TABLES];
@@ -41,7 +52,7 @@ struct otlp_build {
 
 /* Begin without a profile. */
 void otlp_build_init(struct otlp_build *b, const struct otlp_tables *t,
-		     struct otlp_meter *meter);
+		     struct convert_meter *meter);
 
 /* Free everything. */
 void otlp_build_fini(struct otlp_build *b);
@@ -57,7 +68,7 @@ void otlp_build_clear(struct otlp_build *b);
 
 /* Begin a profile with these sample types; what was built before is lost. */
 void otlp_build_begin(struct otlp_build *b, const struct otlp_profile *p,
-		      const struct otlp_column *columns, size_t count);
+		      const struct otlp_columns *columns);
 
 /* Put a label on all samples that are added from now on. */
 void otlp_build_label(struct otlp_build *b, const struct otlp_attribute *a);
@@ -67,8 +78,8 @@ void otlp_build_label(struct otlp_build *b, const struct otlp_attribute *a);
  * that is not there. Errors of the meter.
  */
 NODISCARD int otlp_build_add(struct otlp_build *b, const struct otlp_profile *p,
-			     const struct otlp_column *columns, size_t count,
-			     size_t i, struct err *err);
+			     const struct otlp_columns *columns, size_t i,
+			     struct err *err);
 
 /*
  * Read an attribute of the dictionary; texts are valid until the next

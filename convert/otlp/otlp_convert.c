@@ -6,7 +6,7 @@
 
 enum {
 	/* Largest number of sample types of one profile of pprof. */
-	COLUMNS_MAX = 16,
+	COLUMNS_MAX = OTLP_COLUMNS_MAX - 1,
 	/* Largest number of services of one profile. */
 	SERVICES_MAX = 1000
 };
@@ -54,7 +54,7 @@ struct converting {
 	struct refused_profiles refused;
 	struct buf out;  /* an encoded profile */
 	size_t encoding; /* bytes that it may take before it is there */
-	struct otlp_meter meter;
+	struct convert_meter meter;
 	bool has_ended; /* there is no time or memory left */
 };
 
@@ -74,32 +74,18 @@ static size_t otlp_convert_memory(const struct converting *c)
 	       c->groups.memory + c->out.cap + c->encoding;
 }
 
-/* Ask for the memory of everything. */
-static int otlp_convert_take(const struct converting *c, struct err *err)
-{
-	size_t bytes = otlp_convert_memory(c);
-
-	if (bytes > c->o->max_memory)
-		return err_set(
-			err, ERR_TOOBIG,
-			"the request takes more than %zu bytes of memory: send fewer profiles at once",
-			c->o->max_memory);
-	return c->o->take(c->o->ctx, bytes, err);
-}
-
-/* Implement otlp_meter.look. Only the last error is about a single profile. */
+/* Implement convert_meter.look. Only the last error is about a single profile. */
 static int otlp_convert_look(void *ctx, struct err *err)
 {
 	struct converting *c = ctx;
-	int rc = c->o->check(c->o->ctx, err);
+	int rc =
+		convert_caller_look(&c->o->caller, otlp_convert_memory(c), err);
 
-	if (!rc)
-		rc = otlp_convert_take(c, err);
 	c->has_ended = rc != 0;
-	if (!rc && otlp_build_memory(&c->build) > c->o->max_profile)
+	if (!rc && otlp_build_memory(&c->build) > c->o->caller.max_profile)
 		rc = err_set(err, ERR_TOOBIG,
 			     "the profile takes more than %zu bytes of memory",
-			     c->o->max_profile);
+			     c->o->caller.max_profile);
 	return rc;
 }
 
@@ -125,7 +111,7 @@ static int otlp_convert_judge(struct converting *c, const uint32_t *numbers,
 	if (!rc || !otlp_convert_is_single(c, rc))
 		return rc;
 	otlp_convert_note_refused(c, numbers, count);
-	c->o->refuse(c->o->ctx, err);
+	c->o->refuse(c->o->caller.ctx, err);
 	return 0;
 }
 
@@ -141,8 +127,8 @@ static int otlp_convert_number(struct converting *c, uint32_t *out,
 	}
 	*out = (uint32_t)c->refused.count;
 	*vec_add(&c->refused) = false;
-	otlp_meter_note(&c->meter, 0);
-	return otlp_meter_ask(&c->meter, err);
+	convert_meter_note(&c->meter, 0);
+	return convert_meter_ask(&c->meter, err);
 }
 
 /* Return the value of an attribute as a text. */
@@ -181,9 +167,9 @@ static int otlp_convert_attribute(struct converting *c, struct bytes pair,
 			       "a resource has more than %d attributes",
 			       OTLP_ATTRIBUTES_MAX);
 	rc = otlp_value_read_pair(&c->t, pair, &c->arena, &a, err);
-	otlp_meter_note(&c->meter, pair.len + (rc ? 0 : a.text.len));
+	convert_meter_note(&c->meter, pair.len + (rc ? 0 : a.text.len));
 	if (!rc)
-		rc = otlp_meter_ask(&c->meter, err);
+		rc = convert_meter_ask(&c->meter, err);
 	if (rc || !a.key.len)
 		return rc;
 	if (!otlp_convert_is_series(c->o, a.key)) {
@@ -271,9 +257,9 @@ static int otlp_convert_list_service(struct converting *c, uint32_t service,
 
 	while (k < c->services.count && c->services.v[k] != service)
 		k++;
-	otlp_meter_note(&c->meter, k);
+	convert_meter_note(&c->meter, k);
 	if (k < c->services.count)
-		return otlp_meter_ask(&c->meter, err);
+		return convert_meter_ask(&c->meter, err);
 	if (k == SERVICES_MAX)
 		return err_set(err, ERR_INVALID,
 			       "a profile has samples of more than %d services",
@@ -294,39 +280,92 @@ static int otlp_convert_list_services(struct converting *c, struct err *err)
 		uint32_t service = otlp_convert_service(c, s);
 
 		*vec_add(&c->sample_services) = service;
-		otlp_meter_note(&c->meter, s->attributes.count);
+		convert_meter_note(&c->meter, s->attributes.count);
 		rc = otlp_convert_list_service(c, service, err);
 	}
 	return rc;
 }
 
 /*
- * Set the columns of the profile of pprof, and return their number. Samples that are
- * counted at a rate are CPU time, too, as in the profiles of Go.
+ * Return the time that a sample type is, "cpu" or "wall"; NULL: it is none. The
+ * profilers of Java name theirs after the ways by which async-profiler samples.
  */
-static size_t otlp_convert_columns(const struct converting *c,
-				   struct otlp_column out[COLUMNS_MAX + 1])
+static const char *otlp_convert_time(const struct value_type *type,
+				     const struct value_type *period)
 {
-	const struct value_type *first = &c->columns[0].type;
-	struct str period = otlp_tables_text(&c->t, c->open.period_type.type);
-	struct str unit = otlp_tables_text(&c->t, c->open.period_type.unit);
+	static const struct {
+		const char *type;
+		const char *period;
+		const char *time;
+	} times[] = {
+		{ "samples", "cpu", "cpu" },
+		{ "cpu", "cpu", "cpu" },
+		{ "itimer", "itimer", "cpu" },
+		{ "ctimer", "ctimer", "cpu" },
+		{ "perf_events", "perf_events", "cpu" },
+		{ "wall", "wall", "wall" },
+	};
 
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+		if (str_is(type->type, times[i].type) &&
+		    str_is(period->type, times[i].period))
+			return times[i].time;
+	}
+	return NULL;
+}
+
+/* Whether a unit is that of nanoseconds. */
+static bool otlp_convert_is_ns(struct str unit)
+{
+	return str_is(unit, "nanoseconds") || str_is(unit, "ns");
+}
+
+/*
+ * Give a single column that is a time the type that it has in profiles of Go. Samples
+ * that are counted at a rate become two columns: their number, and the time.
+ */
+static void otlp_convert_name_time(const struct converting *c,
+				   struct otlp_columns *out)
+{
+	struct otlp_column *first = &out->v[0];
+	const char *time = otlp_convert_time(&first->type, &out->period_type);
+	const struct value_type named = { str_of(time), str_of("nanoseconds") };
+
+	if (!time || !otlp_convert_is_ns(out->period_type.unit))
+		return;
+	if (otlp_convert_is_ns(first->type.unit)) {
+		first->type = named;
+	} else if (str_is(first->type.unit, "count") && c->open.period > 0) {
+		first->type.type = str_of("samples");
+		out->v[1] = (struct otlp_column){ named, first->values,
+						  c->open.period };
+		out->count = 2;
+	} else {
+		return;
+	}
+	out->period_type = named;
+}
+
+/* Set the columns of the profile of pprof. */
+static void otlp_convert_columns(const struct converting *c,
+				 struct otlp_columns *out)
+{
+	const struct otlp_type *period = &c->open.period_type;
+
+	out->count = c->column_count;
+	out->period_type =
+		(struct value_type){ otlp_tables_text(&c->t, period->type),
+				     otlp_tables_text(&c->t, period->unit) };
 	for (size_t i = 0; i < c->column_count; i++)
-		out[i] = (struct otlp_column){ c->columns[i].type,
-					       c->columns[i].values.v, 1 };
-	if (c->column_count != 1 || !str_is(first->type, "samples") ||
-	    !str_is(first->unit, "count") || !str_is(period, "cpu") ||
-	    !str_is(unit, "nanoseconds") || c->open.period <= 0)
-		return c->column_count;
-	out[1] = (struct otlp_column){ { str_of("cpu"), str_of("nanoseconds") },
-				       c->columns[0].values.v,
-				       c->open.period };
-	return 2;
+		out->v[i] = (struct otlp_column){ c->columns[i].type,
+						  c->columns[i].values.v, 1 };
+	if (out->count == 1)
+		otlp_convert_name_time(c, out);
 }
 
 /* Set the labels of the series of the open profile. */
 static int otlp_convert_labels(struct converting *c, uint32_t service,
-			       const struct otlp_column *columns, size_t count,
+			       const struct otlp_columns *columns,
 			       struct labels_builder *out, struct err *err)
 {
 	struct typeset *types = mem_new(struct typeset);
@@ -341,9 +380,9 @@ static int otlp_convert_labels(struct converting *c, uint32_t service,
 	if (service && !rc && (a.is_number || a.text.len))
 		labels_set(out, str_of("service_name"),
 			   otlp_convert_text(c, &a));
-	for (; types->count < count; types->count++)
-		types->types[types->count] = columns[types->count].type;
-	if (!rc && count)
+	for (; columns && types->count < columns->count; types->count++)
+		types->types[types->count] = columns->v[types->count].type;
+	if (!rc && columns)
 		labels_set(out, str_of(LABEL_NAME), c->o->name(types));
 	mem_free(types);
 	return rc;
@@ -368,43 +407,42 @@ static int otlp_convert_fixed(struct converting *c, struct err *err)
 
 /* Build the samples that the open profile has of a service. */
 static int otlp_convert_samples(struct converting *c, uint32_t service,
-				const struct otlp_column *columns, size_t count,
+				const struct otlp_columns *columns,
 				struct err *err)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < c->open.samples.count && !rc; i++) {
 		if (c->sample_services.v[i] == service)
-			rc = otlp_build_add(&c->build, &c->open, columns, count,
-					    i, err);
+			rc = otlp_build_add(&c->build, &c->open, columns, i,
+					    err);
 	}
-	otlp_meter_note(&c->meter, c->open.samples.count);
-	return rc ? rc : otlp_meter_ask(&c->meter, err);
+	convert_meter_note(&c->meter, c->open.samples.count);
+	return rc ? rc : convert_meter_ask(&c->meter, err);
 }
 
 /* Build what the open profile has of a service. */
 static int otlp_convert_build(struct converting *c, uint32_t service,
-			      const struct otlp_column *columns, size_t count,
+			      const struct otlp_columns *columns,
 			      struct err *err)
 {
 	const struct otlp_members members = { c->numbers, c->column_count };
 	struct labels_builder labels = { 0 };
 	int rc;
 
-	otlp_build_begin(&c->build, &c->open, columns, count);
+	otlp_build_begin(&c->build, &c->open, columns);
 	rc = otlp_convert_fixed(c, err);
 	if (!rc)
-		rc = otlp_convert_samples(c, service, columns, count, err);
+		rc = otlp_convert_samples(c, service, columns, err);
 	if (!rc)
-		rc = otlp_convert_labels(c, service, columns, count, &labels,
-					 err);
+		rc = otlp_convert_labels(c, service, columns, &labels, err);
 	if (!rc)
 		rc = otlp_groups_add(&c->groups, &labels, &c->build.p, &members,
 				     err);
-	otlp_meter_note(&c->meter,
-			otlp_build_memory(&c->build) + labels.arena.used * 3);
+	convert_meter_note(&c->meter, otlp_build_memory(&c->build) +
+					      labels.arena.used * 3);
 	labels_builder_fini(&labels);
-	return rc ? rc : otlp_meter_ask(&c->meter, err);
+	return rc ? rc : convert_meter_ask(&c->meter, err);
 }
 
 /* Store what the sender has sent as a profile of pprof beside its own message. */
@@ -412,11 +450,11 @@ static int otlp_convert_payload(struct converting *c, struct err *err)
 {
 	struct labels_builder labels = { 0 };
 	bool refused = false;
-	int rc = otlp_convert_labels(c, 0, NULL, 0, &labels, err);
+	int rc = otlp_convert_labels(c, 0, NULL, &labels, err);
 
 	if (!rc)
-		rc = c->o->store(c->o->ctx, &labels, c->open.payload, &refused,
-				 err);
+		rc = c->o->caller.store(c->o->caller.ctx, &labels,
+					c->open.payload, &refused, err);
 	if (!rc && refused)
 		otlp_convert_note_refused(c, c->numbers, c->column_count);
 	labels_builder_fini(&labels);
@@ -426,13 +464,12 @@ static int otlp_convert_payload(struct converting *c, struct err *err)
 /* Build the open profile, for each service of its samples. */
 static int otlp_convert_build_all(struct converting *c, struct err *err)
 {
-	struct otlp_column columns[COLUMNS_MAX + 1];
-	size_t count = otlp_convert_columns(c, columns);
+	struct otlp_columns columns;
 	int rc = otlp_convert_list_services(c, err);
 
+	otlp_convert_columns(c, &columns);
 	for (size_t i = 0; i < c->services.count && !rc; i++)
-		rc = otlp_convert_build(c, c->services.v[i], columns, count,
-					err);
+		rc = otlp_convert_build(c, c->services.v[i], &columns, err);
 	if (rc)
 		otlp_build_clear(&c->build);
 	return rc;
@@ -466,7 +503,7 @@ static void otlp_convert_add_column(struct converting *c, uint32_t number)
 	vec_reserve(&column->values, c->next.values.count);
 	for (size_t i = 0; i < c->next.values.count; i++)
 		*vec_add(&column->values) = c->next.values.v[i];
-	otlp_meter_note(&c->meter, vec_memory(&column->values));
+	convert_meter_note(&c->meter, vec_memory(&column->values));
 }
 
 /*
@@ -527,11 +564,11 @@ static int otlp_convert_scope_labels(struct converting *c, struct bytes scope,
 	}
 	labels_set(&c->series, str_of("otel.scope.name"), name);
 	labels_set(&c->series, str_of("otel.scope.version"), version);
-	otlp_meter_note(&c->meter, scope.len);
+	convert_meter_note(&c->meter, scope.len);
 	if (w.bad)
 		return err_set(err, ERR_INVALID,
 			       "a scope is malformed or truncated");
-	return otlp_meter_ask(&c->meter, err);
+	return convert_meter_ask(&c->meter, err);
 }
 
 /* Refuse all profiles of a scope for the reason in `err`, which an error replaces. */
@@ -645,10 +682,10 @@ static int otlp_convert_store_group(struct converting *c, size_t i,
 	if (c->out.over)
 		rc = err_set(err, ERR_TOOBIG,
 			     "a profile of pprof has more than %zu bytes",
-			     c->o->max_profile);
+			     c->o->caller.max_profile);
 	else
-		rc = c->o->store(c->o->ctx, &g->labels, buf_bytes(&c->out),
-				 &refused, err);
+		rc = c->o->caller.store(c->o->caller.ctx, &g->labels,
+					buf_bytes(&c->out), &refused, err);
 	if (!rc && refused)
 		otlp_convert_note_refused(c, g->members.v, g->members.count);
 	return otlp_convert_judge(c, g->members.v, g->members.count, rc, err);
@@ -660,7 +697,7 @@ static int otlp_convert_store(struct converting *c, struct err *err)
 	int rc = 0;
 
 	otlp_build_clear(&c->build);
-	c->out = buf_init(c->o->max_profile);
+	c->out = buf_init(c->o->caller.max_profile);
 	for (size_t i = 0; i < c->groups.v.count && !rc; i++)
 		rc = otlp_convert_store_group(c, i, err);
 	buf_fini(&c->out);
@@ -723,14 +760,15 @@ int otlp_convert(struct bytes message, const struct otlp_options *o,
 	int rc = otlp_tables_count(message, &has, &entries, err);
 
 	c->o = o;
-	c->meter = (struct otlp_meter){ .look = otlp_convert_look, .ctx = c };
+	c->meter =
+		(struct convert_meter){ .look = otlp_convert_look, .ctx = c };
 	if (!rc && !has && message.len)
 		rc = err_set(
 			err, ERR_INVALID,
 			"the request has no dictionary: it is one of OTLP profiles 1.6 or earlier, or none; update the sender to release 1.8 or later");
 	/* The index, which grows by doubling, and the builder's places of it. */
 	if (!rc)
-		rc = o->take(o->ctx, entries * 32, err);
+		rc = o->caller.take(o->caller.ctx, entries * 32, err);
 	if (!rc) {
 		otlp_tables_init(&c->t, message);
 		otlp_build_init(&c->build, &c->t, &c->meter);

@@ -14,9 +14,7 @@
 #ifndef CONVERT_OTLP_OTLP_CONVERT_H
 #define CONVERT_OTLP_OTLP_CONVERT_H
 
-#include "base/bytes.h"
-#include "base/err.h"
-#include "model/labels.h"
+#include "convert/conversion/convert_caller.h"
 #include "model/types.h"
 
 enum {
@@ -27,32 +25,16 @@ enum {
 
 /* What the conversion needs of its caller. */
 struct otlp_options {
-	void *ctx;
+	struct convert_caller caller;
 	/*
 	 * Names of resource attributes that become labels of the series; a name may
 	 * end with "*".
 	 */
 	const struct str *resource_labels;
 	size_t resource_label_count;
-	size_t max_profile; /* bytes of a converted profile, and of one in memory */
-	size_t max_memory; /* bytes of everything that the conversion holds */
 	/* Return the profile type (the label __name__) of sample types. */
 	struct str (*name)(const struct typeset *types);
-	/*
-	 * Ask for so many bytes in all, before they are taken; an error ends the
-	 * conversion.
-	 */
-	int (*take)(void *ctx, size_t bytes, struct err *err);
-	/* Ask whether there is time left; an error ends the conversion. */
-	int (*check)(void *ctx, struct err *err);
-	/*
-	 * Takes a profile, uncompressed or as its sender has compressed it, and the
-	 * labels of its series; *refused: it is refused for good. An error ends the
-	 * conversion.
-	 */
-	int (*store)(void *ctx, const struct labels_builder *labels,
-		     struct bytes profile, bool *refused, struct err *err);
-	/* Takes the reason why profiles of the request are refused. */
+	/* Takes the context of the caller, and the reason why profiles of the request are refused. */
 	void (*refuse)(void *ctx, const struct err *why);
 };
 

@@ -318,8 +318,8 @@ static int otlp_profile_sample(const struct otlp_reader *reader,
 	*vec_add(&p->samples) = r.s;
 	/* Without values, each time counts 1. */
 	*vec_add(&p->values) = r.values ? r.sum : r.times;
-	otlp_meter_note(reader->meter, sample.len);
-	return otlp_meter_ask(reader->meter, err);
+	convert_meter_note(reader->meter, sample.len);
+	return convert_meter_ask(reader->meter, err);
 }
 
 /* Read a type of values. */

@@ -11,7 +11,7 @@
 #ifndef CONVERT_OTLP_OTLP_PROFILE_H
 #define CONVERT_OTLP_OTLP_PROFILE_H
 
-#include "convert/otlp/otlp_meter.h"
+#include "convert/conversion/convert_meter.h"
 #include "convert/otlp/otlp_tables.h"
 #include "pprof/profile/profile.h"
 
@@ -77,7 +77,7 @@ NODISCARD int otlp_layout_find(const struct otlp_tables *t,
 struct otlp_reader {
 	const struct otlp_tables *t;
 	const struct otlp_layout *layout;
-	struct otlp_meter *meter;
+	struct convert_meter *meter;
 };
 
 /*

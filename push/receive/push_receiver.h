@@ -54,6 +54,8 @@ struct push_input {
 	/* Parameters of POST /ingest. */
 	struct str name;   /* application and labels */
 	struct str from;   /* when the profile begins */
+	struct str until;  /* when it ends */
+	struct str rate;   /* samples of the CPU in a second */
 	struct str format; /* of the profile */
 	struct str spy;    /* kind of the client */
 	struct bytes body;

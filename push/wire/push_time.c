@@ -3,8 +3,8 @@
 
 #include "base/units.h"
 
-int push_time_parse(struct str text, int64_t now_ms, int64_t *ms,
-		    struct err *err)
+int push_time_parse(const char *parameter, struct str text, int64_t now_ms,
+		    int64_t *ms, struct err *err)
 {
 	int64_t n;
 
@@ -16,12 +16,13 @@ int push_time_parse(struct str text, int64_t now_ms, int64_t *ms,
 			return 0;
 		return err_set(
 			err, ERR_INVALID,
-			"parameter \"from\": expected a Unix time or a time such as now-10s, not \"%.*s\"",
-			STR_ARG(str_clip(text, 40)));
+			"parameter \"%s\": expected a Unix time or a time such as now-10s, not \"%.*s\"",
+			parameter, STR_ARG(str_clip(text, 40)));
 	}
 	if (n < 0)
 		return err_set(err, ERR_INVALID,
-			       "parameter \"from\" must not be negative");
+			       "parameter \"%s\" must not be negative",
+			       parameter);
 	/* Each bound is in 2286 in its own unit, and in 1970 in the next finer one. */
 	if (n < 10000000000)
 		*ms = n * 1000;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Push time: the parameter `from` of POST /ingest.
+ * Push time: the parameters `from` and `until` of POST /ingest.
  *
  * Threads: any.
  */
@@ -13,9 +13,9 @@
 /*
  * Parse a time: seconds, milliseconds, microseconds or nanoseconds since 1970,
  * which differ by their size, or a time as in queries, such as now-10s. An
- * empty text gives 0. The error names the parameter `from`.
+ * empty text gives 0. The error names the parameter.
  */
-NODISCARD int push_time_parse(struct str text, int64_t now_ms, int64_t *ms,
-			      struct err *err);
+NODISCARD int push_time_parse(const char *parameter, struct str text,
+			      int64_t now_ms, int64_t *ms, struct err *err);
 
 #endif

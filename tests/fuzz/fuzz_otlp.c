@@ -69,16 +69,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct str names[] = { str_of("service.*"), str_of("host.name") };
 	struct fuzz_result r = { 0 };
-	const struct otlp_options o = { .ctx = &r,
-					.resource_labels = names,
-					.resource_label_count = 2,
-					.max_profile = PROFILE_MAX,
-					.max_memory = 4 * PROFILE_MAX,
-					.name = fuzz_name,
-					.take = fuzz_take,
-					.check = fuzz_check,
-					.store = fuzz_store,
-					.refuse = fuzz_refuse };
+	const struct otlp_options o = {
+		.caller = { .ctx = &r,
+			    .max_profile = PROFILE_MAX,
+			    .max_memory = 4 * PROFILE_MAX,
+			    .take = fuzz_take,
+			    .check = fuzz_check,
+			    .store = fuzz_store },
+		.resource_labels = names,
+		.resource_label_count = 2,
+		.name = fuzz_name,
+		.refuse = fuzz_refuse,
+	};
 	struct buf wire = { 0 };
 	struct err err = { .msg = "" };
 	struct bytes message;

@@ -19,6 +19,13 @@ def texts(message, number):
     return [value for n, value in fields(message) if n == number]
 
 
+def parts(body, kind):
+    """The decompressed parts of a form."""
+    boundary = b'--' + re.search('boundary=(.*)', kind)[1].encode()
+    found = body.split(boundary)[1:-1]
+    return [plain(part.partition(b'\r\n\r\n')[2][:-2]) for part in found]
+
+
 def pushed(path, headers, body):
     """[(labels, decompressed profile)] of a request. The labels of a message of push.v1 are those
     in it; of a request to /ingest, None."""

@@ -8,6 +8,9 @@ loses some of the answers. Every profile must be stored, byte for byte, with the
 labels that Pyroscope would give it, and Grafana's client must read the numbers of
 everprof's own API. EVERPROF_SECONDS: how long (600).
 
+A Java program pushes recordings of Java Flight Recorder in the same way. The profiles
+that they become have as many samples as the tool jfr of Java counts events.
+
 The encoders of OpenTelemetry's releases make requests, which become the same profile.
 
 A Go program allocates at a known rate, and is scraped, pushes, and has its increments
@@ -28,7 +31,7 @@ import urllib.parse
 import urllib.request
 
 from harness import ROOT, SLOW, Everprof, Process, Server, Suite, field, free_port, heap_job, run, send, wait_until
-from recorded_push import V1, pushed
+from recorded_push import V1, parts, pushed
 from remote_nodes import Node
 
 suite = Suite()
@@ -177,6 +180,31 @@ func main() {
 		}
 		json.NewEncoder(os.Stdout).Encode([]any{of["__profile_type__"], of["service_name"], flame.Msg.Flamegraph.GetTotal()})
 	}
+}
+'''
+JAVA = '''public class Shop {
+    static volatile long total;
+    static final Object counter = new Object();
+
+    static void work() {
+        for (int i = 0; i < 100; i++) total += new byte[10000].length;
+        synchronized (counter) {
+            long x = 1;
+            for (long end = System.nanoTime() + 3000000; System.nanoTime() < end;) x = x * 31 + end;
+            total += x;
+        }
+    }
+
+    public static void main(String[] args) throws Exception {
+        long end = System.nanoTime() + Long.parseLong(args[0]) * 1000000000L;
+        Runnable work = () -> {
+            while (System.nanoTime() < end) work();
+        };
+        Thread other = new Thread(work);
+        other.start();
+        work.run();
+        other.join();
+    }
 }
 '''
 # Of each client: its section, its program, and the names of the profiles that it sends at least.
@@ -328,6 +356,62 @@ def check_profiles(e, recorder):
     for name, (_, _, least) in CLIENTS.items():
         assert least <= names[f'shop-{name}'], (name, names)
     print(f'{len(recorder.requests)} requests with {len(wanted)} profiles, all stored: {dict(names)}')
+
+
+# Of each kind of event of a recording: the profile, and the sample type that counts the events.
+JAVA_EVENTS = {
+    'jdk.ExecutionSample': ('process_cpu', 'cpu', 10_000_000),
+    'jdk.ObjectAllocationInNewTLAB': ('memory', 'alloc_in_new_tlab_objects', 1),
+    'jdk.ObjectAllocationOutsideTLAB': ('memory', 'alloc_outside_tlab_objects', 1),
+    'jdk.JavaMonitorEnter': ('mutex', 'contentions', 1),
+}
+
+
+def counted_events(d, body, kind):
+    """{event: number} of the recording in a request, by the tool of Java."""
+    [recording] = [p for p in parts(body, kind) if p[:4] == b'FLR\0']
+    with open(f'{d}/sent.jfr', 'wb') as f:
+        f.write(recording)
+    out = subprocess.run(['jfr', 'summary', f'{d}/sent.jfr'], check=True, capture_output=True, text=True).stdout
+    return {event: int(n) for event, n in re.findall(r'^ (\S+) +(\d+) +\d+$', out, re.M)}
+
+
+@suite.test
+def recordings_of_a_java_program_are_stored(d):
+    e = Everprof(f'{d}/e', flags=['--web.enable-push-receiver', '--storage.tsdb.retention.time=0']).ready()
+    recorder = Recorder(e.port)
+    home = f'{SENDERS}/java'
+    with open(f'{home}/Shop.java', 'w') as f:
+        f.write(JAVA)
+    subprocess.run(['javac', '-d', home, f'{home}/Shop.java'], check=True)
+    lines = documented('Java').replace('everprof:10902', recorder.address)
+    lines = lines.replace('-jar shop.jar', f'-cp {home} Shop {SECONDS}').replace('agent.jar', f'{home}/agent-2.9.2.jar')
+    program = Process(['sh', '-c', lines], f'{d}/java.log')
+    code = program.child.wait(timeout=(SECONDS + 120) * SLOW)
+    assert code == 0, (code, program.text()[-2000:])
+    program.stop()
+    recorder.server.stop()
+    check_refusals(recorder)
+    events = collections.Counter()
+    bodies = {body: headers for _, headers, body, _, _ in recorder.requests}  # sent again: counts once
+    for body, headers in bodies.items():
+        events.update(counted_events(d, body, headers['Content-Type']))
+    for event, (name, sample_type, unit) in JAVA_EVENTS.items():
+        answer = e.get(
+            '/api/v1/query',
+            query=f'{name}{{service_name="shop"}}',
+            mode='merge',
+            report='top',
+            aggregate='sum',
+            sample_index=sample_type,
+            **{'from': 0, 'to': 'now'},
+        )
+        total = answer.data()['total'] if answer.status == 200 else 0
+        assert total == events[event] * unit, (event, total, events[event], answer.body[:300])
+    found = e.range('{service_name="shop"}')
+    assert {s['labels']['region'] for s in found} == {'eu'}, found
+    print(f'{len(bodies)} recordings with {sum(events[k] for k in JAVA_EVENTS)} samples, all stored')
+    e.finish()
 
 
 def check_reader(d, e, begin, end):

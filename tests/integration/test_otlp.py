@@ -8,7 +8,7 @@ import json
 import random
 
 from grafana_api import ask, levels_tree
-from harness import SLOW, Everprof, Suite, field, varint
+from harness import ROOT, SLOW, Everprof, Suite, field, selector, varint
 from otlp_encoder import Dictionary, fixed, number, profile, request, resource, sample
 from report_data import STACKS, made_cpu, names
 from write_client import fields
@@ -147,12 +147,12 @@ def attributes_are_labels_of_samples(d):
     e = start(d)
     samples = made()
     sent(e, encoded('1.10', samples))
-    for selector, keep in (
+    for matchers, keep in (
         ('{vehicle="car"}', lambda l: l.get('vehicle') == 'car'),
         ('{vehicle=""}', lambda l: 'vehicle' not in l),
         ('{load="0.5"}', lambda l: True),
     ):
-        assert flame(e, SAMPLES, selector) == tree([s for s in samples if keep(s[2])]), selector
+        assert flame(e, SAMPLES, matchers) == tree([s for s in samples if keep(s[2])]), matchers
     query = {
         'query': 'process_cpu',
         'from': 0,
@@ -248,6 +248,30 @@ def types_of_the_same_samples_are_one_profile(d):
     )
     assert answer.data()['total'] == 200, answer.data()
     e.finish()
+
+
+@suite.test
+def times_have_the_types_that_programs_in_go_have(d):
+    """async-profiler names its sample types after the ways by which it samples."""
+    for name, kind in (('itimer', 'cpu'), ('ctimer', 'cpu'), ('cpu', 'cpu'), ('wall', 'wall')):
+        e = start(f'{d}/{name}')
+        with open(f'{ROOT}/testdata/otlp/async-profiler-{name}.otlp', 'rb') as f:
+            sent(e, f.read())
+        [found] = e.range('{__name__=~".+"}')
+        assert found['labels']['__name__'] == ('wall' if name == 'wall' else 'process_cpu'), found
+        assert found['labels']['service_name'] == ('shop' if name == 'itimer' else 'unknown_service'), found
+        samples, time = (total_of(e, found, t) for t in ('samples', kind))
+        assert samples and time == samples * (50_000_000 if name == 'wall' else 10_000_000), (name, samples, time)
+        e.finish()
+
+
+def total_of(e, found, sample_type):
+    labels = found['labels']
+    at = found['timestamps'][0]
+    answer = e.get(
+        '/api/v1/query', query=selector(labels), time=at, match='exact', report='top', sample_index=sample_type
+    )
+    return answer.data()['total']
 
 
 @suite.test

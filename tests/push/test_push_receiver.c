@@ -401,8 +401,12 @@ Test(push_receiver, what_is_not_supported_is_named)
 		int code;
 		const char *why;
 	} cases[] = {
-		{ PUSH_INGEST, "", "", "jfr", "x", ERR_MEDIA, "\"jfr\"" },
-		{ PUSH_INGEST, "", "", "", "x", ERR_MEDIA, "format=pprof" },
+		{ PUSH_INGEST, "", "", "tree", "x", ERR_MEDIA, "\"tree\"" },
+		{ PUSH_INGEST, "", "", "jfr", "x", ERR_INVALID,
+		  "no recording of JFR" },
+		{ PUSH_INGEST, "", "", "", "x", ERR_INVALID, "format=pprof" },
+		{ PUSH_INGEST, "multipart/form-data; boundary=b", "", "jfr",
+		  "--b--", ERR_INVALID, "no field \"jfr\"" },
 		{ PUSH_INGEST, "", "gzip", "pprof", "x", ERR_MEDIA, "gzip" },
 		{ PUSH_INGEST, "", "", "pprof", "x", ERR_CORRUPT,
 		  "the profile was refused" },
@@ -475,13 +479,13 @@ Test(push_receiver, senders_are_listed_with_the_last_reason)
 	cr_expect(desk_take(&d) == ERR_NOSPACE);
 	expect_senders(&d, "ingest shop sdk/1 1/0/0/1 storage says no\n");
 	d.shelf.code = 0;
-	d.in.format = str_of("jfr");
+	d.in.format = str_of("tree");
 	cr_expect(desk_take(&d) == ERR_MEDIA);
 	expect_senders(
 		&d,
-		"ingest shop sdk/1 1/0/1/1 unsupported format \"jfr\": send "
-		"profiles in the format pprof (parameter format=pprof, or a "
-		"form with a field \"profile\")\n");
+		"ingest shop sdk/1 1/0/1/1 unsupported format \"tree\": send "
+		"profiles in the format pprof, jfr or folded (parameter "
+		"format)\n");
 	d.in.format = str_of("pprof");
 	d.shelf.sync_code = ERR_IO;
 	cr_expect(desk_take(&d) == ERR_IO);

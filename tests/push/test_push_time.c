@@ -26,9 +26,9 @@ Test(push_time, the_number_of_digits_tells_the_unit)
 		struct err err = { .msg = "" };
 		int64_t ms = -1;
 
-		cr_expect(
-			!push_time_parse(str_of(cases[i].text), NOW, &ms, &err),
-			"%s", err.msg);
+		cr_expect(!push_time_parse("from", str_of(cases[i].text), NOW,
+					   &ms, &err),
+			  "%s", err.msg);
 		cr_expect(ms == cases[i].ms, "%s: %lld", cases[i].text,
 			  (long long)ms);
 	}
@@ -42,8 +42,8 @@ Test(push_time, what_is_no_time_is_named)
 		struct err err = { .msg = "" };
 		int64_t ms;
 
-		cr_expect(push_time_parse(str_of(cases[i]), NOW, &ms, &err) ==
-			  ERR_INVALID);
+		cr_expect(push_time_parse("from", str_of(cases[i]), NOW, &ms,
+					  &err) == ERR_INVALID);
 		cr_expect(strstr(err.msg, "\"from\""), "%s", err.msg);
 	}
 }

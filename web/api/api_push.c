@@ -53,6 +53,8 @@ static int api_push_take(const struct web *w, struct request *r,
 
 	in.name = api_push_param(r, "name");
 	in.from = api_push_param(r, "from");
+	in.until = api_push_param(r, "until");
+	in.rate = api_push_param(r, "sampleRate");
 	in.format = api_push_param(r, "format");
 	in.spy = api_push_param(r, "spyName");
 	in.body = r->body;

@@ -166,6 +166,8 @@ struct web_push {
 	/* Parameters of /ingest; empty when they are missing. */
 	struct str name;
 	struct str from;
+	struct str until;
+	struct str rate;
 	struct str format;
 	struct str spy;
 	struct bytes body;

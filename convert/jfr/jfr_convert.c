@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "convert/jfr/jfr_convert.h"
+
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "convert/jfr/jfr_chunk.h"
+#include "convert/jfr/jfr_event.h"
+#include "convert/jfr/jfr_labels.h"
+#include "convert/jfr/jfr_names.h"
+#include "convert/jfr/jfr_pools.h"
+
+/* Intervals of async-profiler, and of Java, where a recording does not say them. */
+#define CPU_PERIOD_NS  (10 * (int64_t)1000000)
+#define WALL_PERIOD_NS (50 * (int64_t)1000000)
+
+/* Stands for a stack or a function that the recording does not have. */
+#define UNKNOWN "[unknown]"
+
+/* What the recording says of itself. */
+struct recording_settings {
+	struct buf event; /* how async-profiler samples the CPU */
+	int64_t cpu_ns;   /* interval; 0: not said */
+	int64_t wall_ns;
+	int64_t java_ns; /* Java's interval */
+	/* The chunk has exact CPU time, so that samples of threads are none. */
+	bool has_cpu_time;
+};
+
+/* A recording that is being converted. */
+struct recording {
+	const struct jfr_options *o;
+	struct jfr_chunk chunk;
+	struct jfr_types types;
+	struct jfr_pools pools;
+	struct jfr_labels labels;
+	struct jfr_names *names;
+	VEC(const struct jfr_event *) events; /* by class */
+	struct recording_settings settings;
+	struct stack_build build;
+	struct stack_part parts[JFR_PARTS];
+	size_t chunks;
+	int64_t start_ns;
+	int64_t duration_ns;
+	struct convert_meter meter;
+	struct arena arena; /* texts of one function */
+	struct buf out;
+	size_t encoding; /* bytes that the encoder may take */
+};
+
+/* Return what everything takes, in bytes. */
+static size_t jfr_convert_memory(const struct recording *x)
+{
+	size_t parts = 0;
+
+	for (size_t i = 0; i < JFR_PARTS; i++)
+		parts += stack_part_memory(&x->parts[i]);
+	return parts + jfr_types_memory(&x->types) +
+	       jfr_pools_memory(&x->pools) + jfr_labels_memory(&x->labels) +
+	       stack_build_memory(&x->build) + vec_memory(&x->events) +
+	       x->settings.event.cap + x->out.cap + x->encoding;
+}
+
+/* Implement convert_meter.look. */
+static int jfr_convert_look(void *ctx, struct err *err)
+{
+	const struct recording *x = ctx;
+
+	return convert_caller_look(&x->o->caller, jfr_convert_memory(x), err);
+}
+
+/* Return a duration such as "20 ms" in nanoseconds; 0: it is none. */
+static int64_t jfr_convert_duration(struct str text)
+{
+	static const struct {
+		const char *unit;
+		int64_t ns;
+	} units[] = {
+		{ "", 1 },           { "ns", 1 },
+		{ "us", 1000 },      { "ms", 1000000 },
+		{ "s", 1000000000 }, { "m", 60 * (int64_t)1000000000 },
+	};
+	struct str unit;
+	struct str number = str_cut(text, ' ', &unit);
+	int64_t value;
+
+	if (!str_to_i64(number, &value) || value < 0)
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		if (str_is(unit, units[i].unit))
+			return wrap_mul(value, units[i].ns);
+	}
+	return 0;
+}
+
+/* Take a setting of the recording. */
+static void jfr_convert_setting(struct recording *x, const struct jfr_object *o)
+{
+	struct recording_settings *s = &x->settings;
+	struct str name =
+		jfr_pools_text(&x->pools, &o->texts[JFR_NAME], &x->arena);
+	struct str value =
+		jfr_pools_text(&x->pools, &o->texts[JFR_VALUE], &x->arena);
+	uint32_t of = jfr_types_find(&x->types, o->numbers[JFR_ID]);
+
+	if (str_is(name, "event")) {
+		buf_reset(&s->event);
+		buf_utf8(&s->event, str_clip(value, 100), "?");
+	} else if (str_is(name, "interval")) {
+		s->cpu_ns = jfr_convert_duration(value);
+	} else if (str_is(name, "wall")) {
+		s->wall_ns = jfr_convert_duration(value);
+	} else if (str_is(name, "period") && of != TABLE_NONE &&
+		   str_is(x->types.classes.v[of].name, "jdk.ExecutionSample")) {
+		s->java_ns = jfr_convert_duration(value);
+	}
+	arena_fini(&x->arena);
+}
+
+/* Return the first of some intervals that is said. */
+static int64_t jfr_convert_first(const int64_t *v, size_t count)
+{
+	size_t i = 0;
+
+	while (i + 1 < count && v[i] <= 0)
+		i++;
+	return v[i];
+}
+
+/* Return the interval between samples of the CPU, or of wall time. */
+static int64_t jfr_convert_period(const struct recording *x, enum jfr_part part)
+{
+	const struct recording_settings *s = &x->settings;
+	bool samples_wall = str_is(str_from(buf_bytes(&s->event)), "wall");
+	const int64_t cpu[] = { x->o->period_ns, s->cpu_ns, s->java_ns,
+				CPU_PERIOD_NS };
+	const int64_t wall[] = { x->o->period_ns, s->wall_ns,
+				 samples_wall ? s->cpu_ns : 0, WALL_PERIOD_NS };
+
+	return part == JFR_WALL ? jfr_convert_first(wall, ARRAY_SIZE(wall)) :
+				  jfr_convert_first(cpu, ARRAY_SIZE(cpu));
+}
+
+/* Return the text of a constant of the pool of symbols. */
+static struct str jfr_convert_symbol(struct recording *x, uint64_t key)
+{
+	struct jfr_object o;
+
+	if (!jfr_pools_object(&x->pools,
+			      jfr_pools_find(&x->pools, JFR_SYMBOLS, key), &o))
+		return str_of("");
+	return jfr_names_fold(
+		x->names,
+		jfr_pools_text(&x->pools, &o.texts[JFR_STRING], &x->arena),
+		&x->arena);
+}
+
+/* Return the name of a method: class, dot, method. A library is a class, too. */
+static struct str jfr_convert_method(struct recording *x,
+				     const struct jfr_constant *c)
+{
+	struct jfr_object method;
+	struct jfr_object class;
+	struct str of = str_of("");
+	struct str name;
+
+	if (!jfr_pools_object(&x->pools, c, &method))
+		return str_of(UNKNOWN);
+	if (jfr_pools_object(&x->pools,
+			     jfr_pools_find(&x->pools, JFR_CLASSES,
+					    method.numbers[JFR_TYPE]),
+			     &class))
+		of = jfr_convert_symbol(x, class.numbers[JFR_NAME]);
+	name = jfr_convert_symbol(x, method.numbers[JFR_NAME]);
+	if (!of.len || !name.len)
+		return of.len ? of : name.len ? name : str_of(UNKNOWN);
+	convert_meter_note(&x->meter, of.len + name.len);
+	return str_of(arena_printf(&x->arena, "%.*s.%.*s", STR_ARG(of),
+				   STR_ARG(name)));
+}
+
+/* Return the number of the function of a method. */
+static uint32_t jfr_convert_function(struct recording *x, uint64_t key)
+{
+	struct jfr_constant *c = jfr_pools_find(&x->pools, JFR_METHODS, key);
+	uint32_t function;
+
+	if (!c)
+		return stack_build_function(&x->build, str_of(UNKNOWN));
+	if (c->place != TABLE_NONE)
+		return c->place;
+	function = stack_build_function(&x->build, jfr_convert_method(x, c));
+	arena_fini(&x->arena);
+	c->place = function;
+	return function;
+}
+
+/* Read the frames of a stack, the innermost first. */
+static int jfr_convert_frames(struct recording *x, struct jfr_reader *r,
+			      uint32_t class, struct err *err)
+{
+	uint64_t count = jfr_reader_number(r);
+	struct jfr_object frame;
+	int rc = 0;
+
+	for (uint64_t i = 0; i < count && !r->bad && !rc; i++) {
+		uint32_t function;
+
+		if (i == JFR_FRAMES_MAX) {
+			function = stack_build_function(&x->build,
+							str_of("[truncated]"));
+			stack_build_frame(&x->build, function, 0);
+			break;
+		}
+		jfr_types_object(&x->types, class, r, &frame);
+		if (r->bad)
+			break;
+		function = jfr_convert_function(x, frame.numbers[JFR_METHOD]);
+		stack_build_frame(&x->build, function,
+				  (int32_t)frame.numbers[JFR_LINE_NUMBER]);
+		convert_meter_note(&x->meter, sizeof(frame));
+		rc = convert_meter_ask(&x->meter, err);
+	}
+	return rc;
+}
+
+/* Return the number of the stack of an event. */
+static int jfr_convert_stack(struct recording *x, uint64_t key, uint32_t *out,
+			     struct err *err)
+{
+	struct jfr_constant *c = jfr_pools_find(&x->pools, JFR_STACKS, key);
+	struct jfr_object o;
+	int rc = 0;
+
+	if (c && c->place != TABLE_NONE) {
+		*out = c->place;
+		return 0;
+	}
+	if (jfr_pools_object(&x->pools, c, &o) && o.frame_class != TABLE_NONE)
+		rc = jfr_convert_frames(x, &o.frames, o.frame_class, err);
+	/* The value of a sample without a stack counts, too. */
+	if (!rc && stack_build_is_empty(&x->build))
+		stack_build_frame(
+			&x->build,
+			stack_build_function(&x->build, str_of(UNKNOWN)), 0);
+	if (rc)
+		return rc;
+	*out = stack_build_stack(&x->build);
+	if (c)
+		c->place = *out;
+	return 0;
+}
+
+/* Add a label of an ID in hexadecimal digits. */
+static void jfr_convert_id(struct recording *x, const char *key, uint64_t high,
+			   uint64_t low, bool is_long)
+{
+	char text[33];
+
+	if (is_long)
+		snprintf(text, sizeof(text), "%016llx%016llx",
+			 (unsigned long long)high, (unsigned long long)low);
+	else
+		snprintf(text, sizeof(text), "%016llx",
+			 (unsigned long long)low);
+	if (high || low)
+		stack_build_label(&x->build, str_of(key), str_of(text));
+}
+
+/* Return the number of the label set of an event. */
+static uint32_t jfr_convert_labels(struct recording *x,
+				   const struct jfr_object *o)
+{
+	const uint64_t *n = o->numbers;
+	struct str span;
+
+	jfr_labels_add(&x->labels, (int64_t)n[JFR_CONTEXT_ID], &x->meter,
+		       &x->build);
+	jfr_convert_id(x, "profile_id", 0, n[JFR_SPAN_ID], false);
+	span = jfr_labels_text(&x->labels, (int64_t)n[JFR_SPAN_NAME]);
+	if (n[JFR_SPAN_NAME] && span.len)
+		stack_build_label(&x->build, str_of("span_name"), span);
+	jfr_convert_id(x, "trace_id", n[JFR_TRACE_ID_HIGH], n[JFR_TRACE_ID_LOW],
+		       true);
+	return stack_build_labels(&x->build);
+}
+
+/* Whether a constant is the state of a thread that sleeps. */
+static bool jfr_convert_sleeps(struct recording *x, uint64_t key)
+{
+	struct jfr_constant *c = jfr_pools_find(&x->pools, JFR_STATES, key);
+	struct jfr_object o;
+	struct str name;
+
+	if (!c)
+		return false;
+	if (c->place == TABLE_NONE && jfr_pools_object(&x->pools, c, &o)) {
+		name = jfr_pools_text(&x->pools, &o.texts[JFR_NAME], &x->arena);
+		c->place = str_is(name, "STATE_SLEEPING");
+		arena_fini(&x->arena);
+	}
+	return c->place == 1;
+}
+
+/*
+ * Add a sample of a thread. Older versions of async-profiler sample wall time with the
+ * event by which they sample the CPU.
+ */
+static void jfr_convert_state(struct recording *x, uint64_t state,
+			      struct pprof_sample sample)
+{
+	int64_t values[STACK_VALUES_MAX] = { 0 };
+
+	if (!x->settings.has_cpu_time && !jfr_convert_sleeps(x, state)) {
+		values[0] = jfr_convert_period(x, JFR_CPU);
+		stack_part_add(&x->parts[JFR_CPU], sample, values);
+	}
+	if (str_is(str_from(buf_bytes(&x->settings.event)), "wall")) {
+		values[0] = jfr_convert_period(x, JFR_WALL);
+		stack_part_add(&x->parts[JFR_WALL], sample, values);
+	}
+}
+
+/* Add the values of an event. */
+static void jfr_convert_values(struct recording *x, const struct jfr_event *e,
+			       uint64_t number, struct pprof_sample sample)
+{
+	int64_t values[STACK_VALUES_MAX] = { 1 };
+
+	switch (e->values) {
+	case JFR_VALUES_NONE:
+	case JFR_VALUES_SETTING:
+		return;
+	case JFR_VALUES_STATE:
+		jfr_convert_state(x, number, sample);
+		return;
+	case JFR_VALUES_PERIODS:
+		values[0] = wrap_mul((int64_t)number,
+				     jfr_convert_period(x, e->part));
+		break;
+	case JFR_VALUES_TICKS:
+		values[0] = jfr_chunk_ns(&x->chunk, number);
+		break;
+	case JFR_VALUES_COUNT:
+		break;
+	case JFR_VALUES_BYTES:
+		values[1] = (int64_t)number;
+		break;
+	case JFR_VALUES_WAIT:
+		values[1] = jfr_chunk_ns(&x->chunk, number);
+		break;
+	}
+	stack_part_add(&x->parts[e->part], sample, values);
+}
+
+/* Take an event that is a sample. */
+static int jfr_convert_sample(struct recording *x, const struct jfr_event *e,
+			      const struct jfr_object *o, struct err *err)
+{
+	struct pprof_sample sample = { .labels = 0 };
+	uint64_t number = e->slot == JFR_SLOTS ? 0 : o->numbers[e->slot];
+	int rc = jfr_convert_stack(x, o->numbers[JFR_STACK_TRACE],
+				   &sample.stack, err);
+
+	if (rc)
+		return rc;
+	sample.labels = jfr_convert_labels(x, o);
+	jfr_convert_values(x, e, number, sample);
+	return 0;
+}
+
+/* Take an event if it belongs to a pass over the chunk. */
+static int jfr_convert_event(struct recording *x, bool settings, uint32_t class,
+			     struct jfr_reader *fields, struct err *err)
+{
+	const struct jfr_event *e = x->events.v[class];
+	bool is_setting = e->values == JFR_VALUES_SETTING;
+	struct jfr_object o;
+
+	if (settings && e->values == JFR_VALUES_TICKS)
+		x->settings.has_cpu_time = true;
+	if (e->values == JFR_VALUES_NONE || is_setting != settings)
+		return 0;
+	jfr_types_object(&x->types, class, fields, &o);
+	if (fields->bad)
+		return err_set(err, ERR_INVALID,
+			       "an event of the recording is malformed");
+	if (!settings)
+		return jfr_convert_sample(x, e, &o, err);
+	jfr_convert_setting(x, &o);
+	return 0;
+}
+
+/*
+ * Pass over the events of the chunk: the settings, or the samples, which need the
+ * settings.
+ */
+static int jfr_convert_events(struct recording *x, bool settings,
+			      struct err *err)
+{
+	struct jfr_reader r = jfr_chunk_events(&x->chunk);
+	struct jfr_reader fields;
+	uint64_t id;
+	int rc = 0;
+
+	while (!rc && jfr_chunk_event(&r, &fields, &id)) {
+		uint32_t class = jfr_types_find(&x->types, id);
+
+		convert_meter_note(&x->meter,
+				   (size_t)(fields.end - fields.pos));
+		rc = convert_meter_ask(&x->meter, err);
+		if (!rc && class != TABLE_NONE)
+			rc = jfr_convert_event(x, settings, class, &fields,
+					       err);
+	}
+	if (!rc && r.bad)
+		rc = err_set(err, ERR_INVALID,
+			     "an event of the recording is malformed");
+	return rc;
+}
+
+/* Convert the chunk. */
+static int jfr_convert_chunk(struct recording *x, struct err *err)
+{
+	const struct jfr_chunk *c = &x->chunk;
+	int rc = jfr_types_read(&x->types, c->metadata, &x->meter, err);
+
+	if (!rc)
+		rc = jfr_pools_read(&x->pools, &x->types, c->bytes,
+				    c->constants, &x->meter, err);
+	if (rc)
+		return rc;
+	x->events.count = 0;
+	x->settings.has_cpu_time = false;
+	for (size_t i = 0; i < x->types.classes.count; i++)
+		*vec_add(&x->events) =
+			jfr_event_find(x->types.classes.v[i].name);
+	rc = jfr_convert_events(x, true, err);
+	return rc ? rc : jfr_convert_events(x, false, err);
+}
+
+/* Convert all chunks. */
+static int jfr_convert_chunks(struct recording *x, struct bytes recording,
+			      bool *is_cut, struct err *err)
+{
+	int rc = 0;
+
+	do {
+		rc = jfr_chunk_next(&recording, &x->chunk, is_cut, err);
+		if (!rc && *is_cut && !x->chunks)
+			return err_set(
+				err, ERR_INVALID,
+				"the recording is cut off, or it is not complete yet");
+		if (rc || *is_cut)
+			return rc;
+		if (!x->chunks++)
+			x->start_ns = x->chunk.start_ns;
+		x->duration_ns += x->chunk.duration_ns;
+		rc = jfr_convert_chunk(x, err);
+	} while (!rc && recording.len);
+	return rc;
+}
+
+/* Set the types of a profile, its time, and its period. */
+static struct stack_head jfr_convert_head(const struct recording *x,
+					  enum jfr_part part)
+{
+	const struct jfr_profile *p = jfr_event_profile(part);
+	struct stack_head head = {
+		.period_type = { str_of(p->period.type),
+				 str_of(p->period.unit) },
+		.time_ns = x->o->time_ns ? x->o->time_ns : x->start_ns,
+		.duration_ns = x->o->duration_ns ? x->o->duration_ns :
+						   x->duration_ns,
+	};
+
+	for (size_t i = 0; i < STACK_VALUES_MAX; i++)
+		head.types[i] = (struct value_type){ str_of(p->types[i].type),
+						     str_of(p->types[i].unit) };
+	if (part == JFR_CPU || part == JFR_WALL)
+		head.period = jfr_convert_period(x, part);
+	return head;
+}
+
+/* Set the labels of the series of a profile. */
+static void jfr_convert_series(const struct recording *x, enum jfr_part part,
+			       struct labels_builder *out)
+{
+	const struct jfr_profile *p = jfr_event_profile(part);
+	const struct labels_builder *sent = x->o->labels;
+
+	for (size_t i = 0; i < sent->count; i++)
+		labels_set(out, sent->v[i].name, sent->v[i].value);
+	labels_set(out, str_of(LABEL_NAME), str_of(p->name));
+	labels_set(out, str_of(LABEL_PART), str_of(p->part));
+	labels_set(out, str_of("jfr_event"),
+		   str_from(buf_bytes(&x->settings.event)));
+}
+
+/* Encode a profile, and store it. */
+static int jfr_convert_store(struct recording *x, enum jfr_part part,
+			     struct err *err)
+{
+	const struct convert_caller *c = &x->o->caller;
+	const struct stack_head head = jfr_convert_head(x, part);
+	struct labels_builder labels = { 0 };
+	bool refused;
+	int rc;
+
+	x->encoding = stack_build_memory(&x->build) +
+		      2 * stack_part_memory(&x->parts[part]);
+	rc = jfr_convert_look(x, err);
+	x->encoding = 0;
+	if (rc)
+		return rc;
+	buf_reset(&x->out);
+	stack_build_encode(&x->build, &x->parts[part], &head, &x->out);
+	if (x->out.over)
+		return err_set(
+			err, ERR_TOOBIG,
+			"a profile of the recording has more than %zu bytes",
+			c->max_profile);
+	jfr_convert_series(x, part, &labels);
+	rc = c->store(c->ctx, &labels, buf_bytes(&x->out), &refused, err);
+	labels_builder_fini(&labels);
+	return rc;
+}
+
+/* Store what the parts have. */
+static int jfr_convert_parts(struct recording *x, struct jfr_result *out,
+			     struct err *err)
+{
+	int rc = 0;
+
+	x->out = buf_init(x->o->caller.max_profile);
+	for (enum jfr_part i = 0; i < JFR_PARTS && !rc; i++) {
+		if (!x->parts[i].samples.count)
+			continue;
+		out->profiles++;
+		rc = jfr_convert_store(x, i, err);
+	}
+	return rc;
+}
+
+/* Free everything. */
+static void jfr_convert_fini(struct recording *x)
+{
+	jfr_types_fini(&x->types);
+	jfr_pools_fini(&x->pools);
+	jfr_labels_fini(&x->labels);
+	jfr_names_free(x->names);
+	vec_fini(&x->events);
+	buf_fini(&x->settings.event);
+	stack_build_fini(&x->build);
+	for (size_t i = 0; i < JFR_PARTS; i++)
+		stack_part_fini(&x->parts[i]);
+	arena_fini(&x->arena);
+	buf_fini(&x->out);
+	mem_free(x);
+}
+
+int jfr_convert(struct bytes recording, const struct jfr_options *o,
+		struct jfr_result *out, struct err *err)
+{
+	struct recording *x = mem_new(struct recording);
+	int rc;
+
+	*out = (struct jfr_result){ .profiles = 0 };
+	x->o = o;
+	x->meter = (struct convert_meter){ .look = jfr_convert_look, .ctx = x };
+	x->names = jfr_names_new();
+	stack_build_init(&x->build);
+	rc = jfr_labels_read(&x->labels, o->snapshot, &x->meter, err);
+	if (!rc)
+		rc = jfr_convert_chunks(x, recording, &out->is_cut, err);
+	if (!rc)
+		rc = jfr_convert_parts(x, out, err);
+	jfr_convert_fini(x);
+	return rc;
+}

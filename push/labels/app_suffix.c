@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "push/labels/app_suffix.h"
+
+#include <string.h>
+
+int app_suffix_cut(struct str *app, const struct app_suffix **out,
+		   struct err *err)
+{
+	static const struct app_suffix suffixes[] = {
+		{ "cpu", "process_cpu", "cpu", "nanoseconds", true },
+		{ "itimer", "process_cpu", "cpu", "nanoseconds", true },
+		{ "wall", "wall", "wall", "nanoseconds", true },
+		{ "seconds", "wall", "wall", "nanoseconds", true },
+		{ "milliseconds", "wall", "wall", "nanoseconds", true },
+		{ "microseconds", "wall", "wall", "nanoseconds", true },
+		{ "nanoseconds", "wall", "wall", "nanoseconds", true },
+		{ "inuse_objects", "memory", "inuse_objects", "count", false },
+		{ "inuse_space", "memory", "inuse_space", "bytes", false },
+		{ "alloc_objects", "memory", "alloc_objects", "count", false },
+		{ "alloc_space", "memory", "alloc_space", "bytes", false },
+		{ "bytes", "memory", "samples", "bytes", false },
+		{ "live", "memory", "live", "count", false },
+		{ "alloc_in_new_tlab_objects", "memory",
+		  "alloc_in_new_tlab_objects", "count", false },
+		{ "alloc_in_new_tlab_bytes", "memory",
+		  "alloc_in_new_tlab_bytes", "bytes", false },
+		{ "alloc_outside_tlab_objects", "memory",
+		  "alloc_outside_tlab_objects", "count", false },
+		{ "alloc_outside_tlab_bytes", "memory",
+		  "alloc_outside_tlab_bytes", "bytes", false },
+		{ "goroutines", "goroutine", "goroutines", "count", false },
+		{ "mutex_count", "mutex", "contentions", "count", false },
+		{ "mutex_duration", "mutex", "delay", "nanoseconds", false },
+		{ "block_count", "block", "contentions", "count", false },
+		{ "block_duration", "block", "delay", "nanoseconds", false },
+		{ "lock_count", "block", "contentions", "count", false },
+		{ "lock_duration", "block", "delay", "nanoseconds", false },
+		{ "exceptions", "exceptions", "samples", "count", false },
+	};
+	const char *dot = app->len ? memrchr(app->ptr, '.', app->len) : NULL;
+	size_t before = dot ? (size_t)(dot - app->ptr) : app->len;
+	struct str end = { app->ptr + before, app->len - before };
+
+	*out = &suffixes[0];
+	if (!dot)
+		return 0;
+	end.ptr++;
+	end.len--;
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+		if (!str_is(end, suffixes[i].suffix))
+			continue;
+		*out = &suffixes[i];
+		app->len = before;
+		return 0;
+	}
+	return err_set(
+		err, ERR_INVALID,
+		"parameter \"name\": after its last dot, the name of the application tells what folded stacks count, and \"%.*s\" is not known: append .cpu, .wall, .alloc_space, .inuse_space or another one of Pyroscope's",
+		STR_ARG(str_clip(end, 60)));
+}

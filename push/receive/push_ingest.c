@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "push/receive/push_ingest.h"
+
+#include <strings.h>
+
+#include "base/gzip.h"
+#include "convert/folded/folded_convert.h"
+#include "convert/jfr/jfr_convert.h"
+#include "push/labels/app_suffix.h"
+#include "push/labels/push_name.h"
+#include "push/wire/multipart.h"
+#include "push/wire/push_time.h"
+
+/* Samples of the CPU in a second, where the client does not say it. */
+#define RATE_DEFAULT 100
+#define RATE_MAX     1000000000
+
+/* Formats of profiles. */
+enum ingest_format {
+	INGEST_PPROF,
+	INGEST_JFR,
+	INGEST_FOLDED
+};
+
+/* What a request has besides its name. */
+struct ingest_request {
+	enum ingest_format format;
+	struct bytes profile;
+	struct bytes snapshot; /* labels of the samples of a recording */
+	int64_t until_ms;      /* 0: the request does not say it */
+	int64_t rate;          /* 0: the request does not say it */
+	struct labels_builder labels;
+};
+
+/* Tell the format by the parameter. An empty one: a form of pprof, or folded stacks. */
+static int push_ingest_format(const struct push_input *in,
+			      enum ingest_format *out, struct err *err)
+{
+	static const struct {
+		const char *name;
+		enum ingest_format format;
+	} formats[] = {
+		{ "pprof", INGEST_PPROF },
+		{ "jfr", INGEST_JFR },
+		{ "folded", INGEST_FOLDED },
+		{ "groups", INGEST_FOLDED },
+	};
+
+	*out = multipart_is(in->content_type) ? INGEST_PPROF : INGEST_FOLDED;
+	if (!in->format.len)
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+		if (str_is(in->format, formats[i].name)) {
+			*out = formats[i].format;
+			return 0;
+		}
+	}
+	return err_set(
+		err, ERR_MEDIA,
+		"unsupported format \"%.*s\": send profiles in the format pprof, jfr or folded (parameter format)",
+		STR_ARG(str_clip(in->format, 40)));
+}
+
+/* Find the parts of a form, and read the configuration of sample types. */
+static int push_ingest_form(struct pushing *p, struct ingest_request *q,
+			    struct err *err)
+{
+	struct multipart form;
+	const struct multipart_part *part;
+	const char *name;
+	int rc = multipart_split(p->in->content_type, p->in->body, &form, err);
+
+	if (rc)
+		return rc;
+	part = multipart_find(&form, "sample_type_config");
+	if (part)
+		rc = push_types_parse(&p->types, part->body, err);
+	if (rc)
+		return rc;
+	if (!p->in->format.len && multipart_find(&form, "jfr"))
+		q->format = INGEST_JFR;
+	name = q->format == INGEST_JFR ? "jfr" : "profile";
+	part = multipart_find(&form, name);
+	if (!part)
+		return err_set(err, ERR_INVALID, "the form has no field \"%s\"",
+			       name);
+	q->profile = part->body;
+	part = multipart_find(&form, "labels");
+	if (part && q->format == INGEST_JFR)
+		q->snapshot = part->body;
+	return 0;
+}
+
+/* Find the profile in the body: in a form, or the body itself. */
+static int push_ingest_body(struct pushing *p, struct ingest_request *q,
+			    struct err *err)
+{
+	const struct push_input *in = p->in;
+
+	if (*in->content_encoding &&
+	    strcasecmp(in->content_encoding, "identity") != 0)
+		return err_set(
+			err, ERR_MEDIA,
+			"unsupported Content-Encoding \"%.100s\": send the form uncompressed; the profile in it may be compressed with gzip",
+			in->content_encoding);
+	q->profile = in->body;
+	return multipart_is(in->content_type) ? push_ingest_form(p, q, err) : 0;
+}
+
+/* Read the number of samples in a second; 0: the request does not say it. */
+static int push_ingest_rate(const struct push_input *in, int64_t *out,
+			    struct err *err)
+{
+	*out = 0;
+	if (in->rate.len && !str_to_i64(in->rate, out))
+		return err_set(
+			err, ERR_INVALID,
+			"parameter \"sampleRate\": expected the number of samples in a second, not \"%.*s\"",
+			STR_ARG(str_clip(in->rate, 40)));
+	if (*out < 0 || *out > RATE_MAX)
+		*out = 0;
+	return 0;
+}
+
+/* Read all parameters, and find the profile. */
+static int push_ingest_read(struct pushing *p, struct ingest_request *q,
+			    struct err *err)
+{
+	const struct push_input *in = p->in;
+	int64_t now_ms = clock_ms(p->r->o.clock);
+	int rc = push_name_parse(in->name, &p->origin.app, &q->labels, err);
+
+	if (!rc)
+		rc = push_ingest_format(in, &q->format, err);
+	if (!rc)
+		rc = push_time_parse("from", in->from, now_ms, &p->from_ms,
+				     err);
+	if (!rc)
+		rc = push_time_parse("until", in->until, now_ms, &q->until_ms,
+				     err);
+	if (!rc)
+		rc = push_ingest_rate(in, &q->rate, err);
+	return rc ? rc : push_ingest_body(p, q, err);
+}
+
+/* Return for how long a profile was made; 0: the request does not say it. */
+static int64_t push_ingest_duration(const struct pushing *p,
+				    const struct ingest_request *q)
+{
+	return p->from_ms && q->until_ms > p->from_ms ?
+		       (q->until_ms - p->from_ms) * 1000000 :
+		       0;
+}
+
+/* Decompress a part of the request, if it is a gzip stream. */
+static int push_ingest_inflate(struct pushing *p, struct bytes *part,
+			       struct buf *out, struct err *err)
+{
+	if (gzip_sniff(*part) != GZIP_GZIP)
+		return 0;
+	return pushing_inflate(p, PUSH_GZIP, *part, out, part, err);
+}
+
+/* Note that a recording has nothing that is kept, and that its end is missing. */
+static void push_ingest_judge(struct pushing *p,
+			      const struct jfr_result *result)
+{
+	static const struct err cut = {
+		.code = ERR_CORRUPT,
+		.msg = "the end of the recording is missing, so that its last chunk was left out"
+	};
+	static const struct err empty = {
+		.msg = "the recording has no samples of a kind that is kept"
+	};
+
+	p->profiles = result->profiles + result->is_cut;
+	if (result->is_cut)
+		pushing_refuse(p, NULL, &cut);
+	if (result->is_cut)
+		pushing_note(p, p->origin.app, PUSH_REFUSED, &cut);
+	else if (!result->profiles)
+		pushing_note(p, p->origin.app, PUSH_DROPPED, &empty);
+}
+
+/* Convert a recording of JFR. */
+static int push_ingest_jfr(struct pushing *p, const struct ingest_request *q,
+			   struct err *err)
+{
+	struct buf inflated[2] = { { 0 }, { 0 } };
+	struct bytes recording = q->profile;
+	struct jfr_options o = {
+		.caller = pushing_caller(p),
+		.labels = &q->labels,
+		.snapshot = q->snapshot,
+		.time_ns = p->from_ms * 1000000,
+		.duration_ns = push_ingest_duration(p, q),
+		.period_ns = q->rate ? 1000000000 / q->rate : 0,
+	};
+	struct jfr_result result = { .profiles = 0 };
+	int rc = push_ingest_inflate(p, &recording, &inflated[0], err);
+
+	p->is_converted = true;
+	if (!rc)
+		rc = push_ingest_inflate(p, &o.snapshot, &inflated[1], err);
+	if (!rc)
+		rc = jfr_convert(recording, &o, &result, err);
+	if (!rc)
+		push_ingest_judge(p, &result);
+	buf_fini(&inflated[0]);
+	buf_fini(&inflated[1]);
+	return rc;
+}
+
+/* Return what is said of folded stacks besides their samples. */
+static struct stack_head push_ingest_head(const struct pushing *p,
+					  const struct ingest_request *q,
+					  const struct app_suffix *s)
+{
+	struct stack_head head = {
+		.types[0] = { str_of(s->type), str_of(s->unit) },
+		.time_ns = p->from_ms * 1000000,
+		.duration_ns = push_ingest_duration(p, q),
+	};
+
+	if (s->is_sampled) {
+		head.period_type = (struct value_type){ str_of("cpu"),
+							str_of("nanoseconds") };
+		head.period = 1000000000 / (q->rate ? q->rate : RATE_DEFAULT);
+	}
+	return head;
+}
+
+/* Convert folded stacks. */
+static int push_ingest_folded(struct pushing *p, struct ingest_request *q,
+			      struct err *err)
+{
+	struct buf inflated = { 0 };
+	const struct app_suffix *suffix = NULL;
+	struct folded_options o = { .caller = pushing_caller(p),
+				    .labels = &q->labels };
+	int rc = app_suffix_cut(&p->origin.app, &suffix, err);
+
+	p->is_converted = true;
+	p->profiles = 1;
+	if (!rc)
+		rc = push_ingest_inflate(p, &q->profile, &inflated, err);
+	if (!rc) {
+		labels_set(&q->labels, str_of(LABEL_NAME),
+			   str_of(suffix->name));
+		o.head = push_ingest_head(p, q, suffix);
+		o.factor = suffix->is_sampled ? o.head.period : 1;
+		rc = folded_convert(str_from(q->profile), &o, err);
+	}
+	buf_fini(&inflated);
+	return rc;
+}
+
+/* Store the profile of a request that was read. */
+static int push_ingest_store(struct pushing *p, struct ingest_request *q,
+			     struct err *err)
+{
+	switch (q->format) {
+	case INGEST_JFR:
+		return push_ingest_jfr(p, q, err);
+	case INGEST_FOLDED:
+		return push_ingest_folded(p, q, err);
+	case INGEST_PPROF:
+		break;
+	}
+	p->profiles = 1;
+	return pushing_store(p, &q->labels, q->profile, err);
+}
+
+int push_ingest_take(struct pushing *p, struct err *err)
+{
+	struct ingest_request q = { .format = INGEST_PPROF };
+	int rc = push_ingest_read(p, &q, err);
+
+	if (!rc)
+		rc = push_ingest_store(p, &q, err);
+	labels_builder_fini(&q.labels);
+	return rc;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of an application's name says what folded stacks count. */
+#include "push/labels/app_suffix.h"
+
+#include "tests/check.h"
+
+Test(app_suffix, it_is_removed_and_names_the_profile)
+{
+	static const struct {
+		const char *name;
+		const char *app;
+		const char *profile;
+		const char *type;
+	} cases[] = {
+		{ "shop", "shop", "process_cpu", "cpu" },
+		{ "shop.cpu", "shop", "process_cpu", "cpu" },
+		{ "my.shop.itimer", "my.shop", "process_cpu", "cpu" },
+		{ "shop.wall", "shop", "wall", "wall" },
+		{ "shop.alloc_space", "shop", "memory", "alloc_space" },
+		{ "shop.mutex_duration", "shop", "mutex", "delay" },
+		{ "shop.lock_count", "shop", "block", "contentions" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct str app = str_of(cases[i].name);
+		const struct app_suffix *s = NULL;
+		struct err err;
+
+		cr_assert(!app_suffix_cut(&app, &s, &err));
+		cr_expect(check_str(app, cases[i].app));
+		cr_expect(check_str(str_of(s->name), cases[i].profile));
+		cr_expect(check_str(str_of(s->type), cases[i].type));
+	}
+}
+
+Test(app_suffix, an_unknown_one_is_refused)
+{
+	struct str app = str_of("my.shop");
+	const struct app_suffix *s = NULL;
+	struct err err;
+
+	cr_expect(app_suffix_cut(&app, &s, &err) == ERR_INVALID);
+	cr_expect(strstr(err.msg, "\"shop\" is not known"), "%s", err.msg);
+}
