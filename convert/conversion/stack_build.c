@@ -67,8 +67,10 @@ static bool stack_build_same_location(const void *ctx, uint32_t i,
 static uint32_t stack_build_location(struct stack_build *b,
 				     const struct pprof_line *line)
 {
-	uint64_t hash = hash_number((uint64_t)line->function << 32 ^
-				    (uint64_t)line->line);
+	/* The sender chooses the numbers of lines. */
+	const int64_t place[] = { line->function, line->line };
+	uint64_t hash = hash_key(
+		(struct bytes){ (const uint8_t *)place, sizeof(place) });
 	uint32_t i = table_find(&b->locations, hash, stack_build_same_location,
 				b, line);
 
@@ -179,11 +181,11 @@ static bool stack_part_same(const void *ctx, uint32_t i, const void *key)
 	       part->samples.v[i].labels == sample->labels;
 }
 
-void stack_part_add(struct stack_part *part, struct pprof_sample sample,
+bool stack_part_add(struct stack_part *part, struct pprof_sample sample,
 		    const int64_t values[STACK_VALUES_MAX])
 {
-	uint64_t hash =
-		hash_number((uint64_t)sample.stack << 32 | sample.labels);
+	uint64_t hash = hash_key(
+		(struct bytes){ (const uint8_t *)&sample, sizeof(sample) });
 	uint32_t i =
 		table_find(&part->index, hash, stack_part_same, part, &sample);
 
@@ -192,13 +194,15 @@ void stack_part_add(struct stack_part *part, struct pprof_sample sample,
 		*vec_add(&part->samples) = sample;
 		vec_add_all(&part->values, values, STACK_VALUES_MAX);
 		table_add(&part->index, hash, i);
-		return;
+		return true;
 	}
 	for (size_t k = 0; k < STACK_VALUES_MAX; k++) {
 		int64_t *v = &part->values.v[(size_t)i * STACK_VALUES_MAX + k];
 
-		*v = wrap_add(*v, values[k]);
+		if (__builtin_add_overflow(*v, values[k], v))
+			return false;
 	}
+	return true;
 }
 
 /* Return a type as the numbers of its texts. */

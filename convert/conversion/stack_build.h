@@ -69,9 +69,13 @@ void stack_build_label(struct stack_build *b, struct str key, struct str value);
 /* Complete the label set that is being built, and return its number. */
 uint32_t stack_build_labels(struct stack_build *b);
 
-/* Add values to those that a part has for a stack and a label set. */
-void stack_part_add(struct stack_part *part, struct pprof_sample sample,
-		    const int64_t values[STACK_VALUES_MAX]);
+/*
+ * Add values to those that a part has for a stack and a label set. False: their sum is
+ * larger than 64 bits.
+ */
+NODISCARD bool stack_part_add(struct stack_part *part,
+			      struct pprof_sample sample,
+			      const int64_t values[STACK_VALUES_MAX]);
 
 /* Append the profile of a part to `out`, in the format of pprof. */
 void stack_build_encode(struct stack_build *b, struct stack_part *part,

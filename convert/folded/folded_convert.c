@@ -49,14 +49,21 @@ static int folded_convert_frames(struct folding *f, struct str stack,
 
 		if (!name.len)
 			continue;
-		if (frames++ == FOLDED_FRAMES_MAX)
-			return err_set(err, ERR_INVALID,
-				       "line %zu has more than %d functions",
-				       f->line, FOLDED_FRAMES_MAX);
+		if (frames++ == FOLDED_FRAMES_MAX || name.len > FOLDED_NAME_MAX)
+			return err_set(
+				err, ERR_INVALID,
+				"line %zu has more than %d functions, or one whose name has more than %d bytes",
+				f->line, FOLDED_FRAMES_MAX, FOLDED_NAME_MAX);
 		stack_build_frame(&f->build,
 				  stack_build_function(&f->build, name), 0);
 		convert_meter_note(&f->meter, name.len);
 	}
+	/* The number of a stack without functions counts, too. */
+	if (!frames)
+		stack_build_frame(
+			&f->build,
+			stack_build_function(&f->build, str_of("[unknown]")),
+			0);
 	return convert_meter_ask(&f->meter, err);
 }
 
@@ -73,7 +80,7 @@ static int folded_convert_split(const struct folding *f, struct str line,
 	if (!cut || !str_to_i64(number, value) || *value < 0)
 		return err_set(
 			err, ERR_INVALID,
-			"line %zu is no folded stack, such as \"main;work;sum 12\": it does not end with a blank and a whole number (a profile in the format of pprof needs the parameter format=pprof)",
+			"line %zu is no folded stack, such as \"main;work;sum 12\": it does not end with a blank and a whole number (other profiles need the parameter format=pprof or format=jfr)",
 			f->line);
 	if (__builtin_mul_overflow(*value, f->o->factor, value))
 		return err_set(err, ERR_INVALID,
@@ -95,7 +102,11 @@ static int folded_convert_line(struct folding *f, struct str line,
 	if (rc)
 		return rc;
 	sample.stack = stack_build_stack(&f->build);
-	stack_part_add(&f->part, sample, values);
+	if (!stack_part_add(&f->part, sample, values))
+		return err_set(
+			err, ERR_INVALID,
+			"with line %zu, the numbers of a stack add up to more than 64 bits",
+			f->line);
 	return 0;
 }
 

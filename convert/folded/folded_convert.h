@@ -15,7 +15,8 @@
 #include "convert/conversion/stack_build.h"
 
 enum {
-	FOLDED_FRAMES_MAX = 4096 /* of a stack */
+	FOLDED_FRAMES_MAX = 4096,   /* of a stack */
+	FOLDED_NAME_MAX = 64 * 1024 /* bytes of the name of a function */
 };
 
 /* What the conversion needs besides the text. */
@@ -27,7 +28,7 @@ struct folded_options {
 };
 
 /*
- * Convert a text, and store it. ERR_INVALID: a line has no number, or too many frames;
+ * Convert a text, and store it. ERR_INVALID: a line has no number, or too many or too long functions;
  * the message names the line. ERR_TOOBIG: the profile is too large; and the errors of
  * the callbacks.
  */

@@ -23,7 +23,8 @@ struct recording_settings {
 	int64_t cpu_ns;   /* interval; 0: not said */
 	int64_t wall_ns;
 	int64_t java_ns; /* Java's interval */
-	/* The chunk has exact CPU time, so that samples of threads are none. */
+	bool is_begun;   /* the chunk has settings of its own */
+	/* The chunk has CPU time by sample, so that samples of threads are none. */
 	bool has_cpu_time;
 };
 
@@ -34,7 +35,7 @@ struct recording {
 	struct jfr_types types;
 	struct jfr_pools pools;
 	struct jfr_labels labels;
-	struct jfr_names *names;
+	struct jfr_names *names;              /* NULL: no name was read yet */
 	VEC(const struct jfr_event *) events; /* by class */
 	struct recording_settings settings;
 	struct stack_build build;
@@ -43,7 +44,7 @@ struct recording {
 	int64_t start_ns;
 	int64_t duration_ns;
 	struct convert_meter meter;
-	struct arena arena; /* texts of one function */
+	struct arena arena; /* texts of one function, or of one event */
 	struct buf out;
 	size_t encoding; /* bytes that the encoder may take */
 };
@@ -58,7 +59,7 @@ static size_t jfr_convert_memory(const struct recording *x)
 	return parts + jfr_types_memory(&x->types) +
 	       jfr_pools_memory(&x->pools) + jfr_labels_memory(&x->labels) +
 	       stack_build_memory(&x->build) + vec_memory(&x->events) +
-	       x->settings.event.cap + x->out.cap + x->encoding;
+	       x->settings.event.cap + x->arena.used + x->out.cap + x->encoding;
 }
 
 /* Implement convert_meter.look. */
@@ -93,25 +94,47 @@ static int64_t jfr_convert_duration(struct str text)
 	return 0;
 }
 
-/* Take a setting of the recording. */
+/* Begin the settings of a chunk that has some; other chunks have those before. */
+static void jfr_convert_begin_settings(struct recording_settings *s)
+{
+	if (s->is_begun)
+		return;
+	buf_reset(&s->event);
+	s->cpu_ns = 0;
+	s->wall_ns = 0;
+	s->java_ns = 0;
+	s->is_begun = true;
+}
+
+/*
+ * Take a setting. Programs have settings of their own events, with any names, so the
+ * event counts, too.
+ */
 static void jfr_convert_setting(struct recording *x, const struct jfr_object *o)
 {
 	struct recording_settings *s = &x->settings;
-	struct str name =
-		jfr_pools_text(&x->pools, &o->texts[JFR_NAME], &x->arena);
-	struct str value =
-		jfr_pools_text(&x->pools, &o->texts[JFR_VALUE], &x->arena);
-	uint32_t of = jfr_types_find(&x->types, o->numbers[JFR_ID]);
+	uint32_t class = jfr_types_find(&x->types, o->numbers[JFR_ID]);
+	struct str of = class == TABLE_NONE ? str_of("") :
+					      x->types.classes.v[class].name;
+	bool of_samples = str_is(of, "jdk.ExecutionSample");
+	struct str name;
+	struct str value;
 
-	if (str_is(name, "event")) {
+	if (!of_samples && !str_is(of, "jdk.ActiveRecording"))
+		return;
+	name = jfr_pools_text(&x->pools, &o->texts[JFR_NAME], &x->arena,
+			      &x->meter);
+	value = jfr_pools_text(&x->pools, &o->texts[JFR_VALUE], &x->arena,
+			       &x->meter);
+	jfr_convert_begin_settings(s);
+	if (!of_samples && str_is(name, "event")) {
 		buf_reset(&s->event);
 		buf_utf8(&s->event, str_clip(value, 100), "?");
-	} else if (str_is(name, "interval")) {
+	} else if (of_samples && str_is(name, "interval")) {
 		s->cpu_ns = jfr_convert_duration(value);
-	} else if (str_is(name, "wall")) {
+	} else if (of_samples && str_is(name, "wall")) {
 		s->wall_ns = jfr_convert_duration(value);
-	} else if (str_is(name, "period") && of != TABLE_NONE &&
-		   str_is(x->types.classes.v[of].name, "jdk.ExecutionSample")) {
+	} else if (of_samples && str_is(name, "period")) {
 		s->java_ns = jfr_convert_duration(value);
 	}
 	arena_fini(&x->arena);
@@ -127,15 +150,24 @@ static int64_t jfr_convert_first(const int64_t *v, size_t count)
 	return v[i];
 }
 
-/* Return the interval between samples of the CPU, or of wall time. */
+/* Whether async-profiler samples by an event of this name. */
+static bool jfr_convert_samples_by(const struct recording *x, const char *event)
+{
+	return str_is(str_from(buf_bytes(&x->settings.event)), event);
+}
+
+/*
+ * Return the interval between samples of the CPU, or of wall time. The rate that an agent
+ * sends is that of the CPU, unless its only samples are those of wall time.
+ */
 static int64_t jfr_convert_period(const struct recording *x, enum jfr_part part)
 {
 	const struct recording_settings *s = &x->settings;
-	bool samples_wall = str_is(str_from(buf_bytes(&s->event)), "wall");
+	bool only_wall = jfr_convert_samples_by(x, "wall");
 	const int64_t cpu[] = { x->o->period_ns, s->cpu_ns, s->java_ns,
 				CPU_PERIOD_NS };
-	const int64_t wall[] = { x->o->period_ns, s->wall_ns,
-				 samples_wall ? s->cpu_ns : 0, WALL_PERIOD_NS };
+	const int64_t wall[] = { s->wall_ns, only_wall ? x->o->period_ns : 0,
+				 only_wall ? s->cpu_ns : 0, WALL_PERIOD_NS };
 
 	return part == JFR_WALL ? jfr_convert_first(wall, ARRAY_SIZE(wall)) :
 				  jfr_convert_first(cpu, ARRAY_SIZE(cpu));
@@ -149,10 +181,14 @@ static struct str jfr_convert_symbol(struct recording *x, uint64_t key)
 	if (!jfr_pools_object(&x->pools,
 			      jfr_pools_find(&x->pools, JFR_SYMBOLS, key), &o))
 		return str_of("");
-	return jfr_names_fold(
-		x->names,
-		jfr_pools_text(&x->pools, &o.texts[JFR_STRING], &x->arena),
-		&x->arena);
+	if (!x->names)
+		x->names = jfr_names_new();
+	/* Each of the rules searches the name. */
+	convert_meter_note(&x->meter, 64 * REGEX_WORK);
+	return jfr_names_fold(x->names,
+			      jfr_pools_text(&x->pools, &o.texts[JFR_STRING],
+					     &x->arena, &x->meter),
+			      &x->arena);
 }
 
 /* Return the name of a method: class, dot, method. A library is a class, too. */
@@ -268,21 +304,25 @@ static void jfr_convert_id(struct recording *x, const char *key, uint64_t high,
 }
 
 /* Return the number of the label set of an event. */
-static uint32_t jfr_convert_labels(struct recording *x,
-				   const struct jfr_object *o)
+static int jfr_convert_labels(struct recording *x, const struct jfr_object *o,
+			      uint32_t *out, struct err *err)
 {
 	const uint64_t *n = o->numbers;
 	struct str span;
+	int rc = jfr_labels_add(&x->labels, (int64_t)n[JFR_CONTEXT_ID],
+				&x->meter, &x->build, err);
 
-	jfr_labels_add(&x->labels, (int64_t)n[JFR_CONTEXT_ID], &x->meter,
-		       &x->build);
+	if (rc)
+		return rc;
 	jfr_convert_id(x, "profile_id", 0, n[JFR_SPAN_ID], false);
 	span = jfr_labels_text(&x->labels, (int64_t)n[JFR_SPAN_NAME]);
+	convert_meter_note(&x->meter, span.len);
 	if (n[JFR_SPAN_NAME] && span.len)
 		stack_build_label(&x->build, str_of("span_name"), span);
 	jfr_convert_id(x, "trace_id", n[JFR_TRACE_ID_HIGH], n[JFR_TRACE_ID_LOW],
 		       true);
-	return stack_build_labels(&x->build);
+	*out = stack_build_labels(&x->build);
+	return 0;
 }
 
 /* Whether a constant is the state of a thread that sleeps. */
@@ -295,48 +335,72 @@ static bool jfr_convert_sleeps(struct recording *x, uint64_t key)
 	if (!c)
 		return false;
 	if (c->place == TABLE_NONE && jfr_pools_object(&x->pools, c, &o)) {
-		name = jfr_pools_text(&x->pools, &o.texts[JFR_NAME], &x->arena);
+		name = jfr_pools_text(&x->pools, &o.texts[JFR_NAME], &x->arena,
+				      &x->meter);
 		c->place = str_is(name, "STATE_SLEEPING");
 		arena_fini(&x->arena);
 	}
 	return c->place == 1;
 }
 
+/* Whether async-profiler samples by something that is no time: events, or calls. */
+static bool jfr_convert_counts_events(const struct recording *x)
+{
+	static const char *const times[] = {
+		"cpu", "itimer", "ctimer", "wall", "cpu-clock", "task-clock"
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+		if (jfr_convert_samples_by(x, times[i]))
+			return false;
+	}
+	return x->settings.event.len > 0;
+}
+
 /*
  * Add a sample of a thread. Older versions of async-profiler sample wall time with the
  * event by which they sample the CPU.
  */
-static void jfr_convert_state(struct recording *x, uint64_t state,
+static bool jfr_convert_state(struct recording *x, uint64_t state,
 			      struct pprof_sample sample)
 {
 	int64_t values[STACK_VALUES_MAX] = { 0 };
+	bool fits = true;
 
+	if (jfr_convert_counts_events(x)) {
+		values[0] = x->settings.cpu_ns > 0 ? x->settings.cpu_ns : 1;
+		return stack_part_add(&x->parts[JFR_EVENTS], sample, values);
+	}
 	if (!x->settings.has_cpu_time && !jfr_convert_sleeps(x, state)) {
 		values[0] = jfr_convert_period(x, JFR_CPU);
-		stack_part_add(&x->parts[JFR_CPU], sample, values);
+		fits = stack_part_add(&x->parts[JFR_CPU], sample, values);
 	}
-	if (str_is(str_from(buf_bytes(&x->settings.event)), "wall")) {
+	if (fits && jfr_convert_samples_by(x, "wall")) {
 		values[0] = jfr_convert_period(x, JFR_WALL);
-		stack_part_add(&x->parts[JFR_WALL], sample, values);
+		fits = stack_part_add(&x->parts[JFR_WALL], sample, values);
 	}
+	return fits;
 }
 
-/* Add the values of an event. */
-static void jfr_convert_values(struct recording *x, const struct jfr_event *e,
+/* Add the values of an event. False: their sum is too large. */
+static bool jfr_convert_values(struct recording *x, const struct jfr_event *e,
 			       uint64_t number, struct pprof_sample sample)
 {
 	int64_t values[STACK_VALUES_MAX] = { 1 };
+	int64_t signed_number = number > INT64_MAX ? INT64_MAX :
+						     (int64_t)number;
 
 	switch (e->values) {
 	case JFR_VALUES_NONE:
 	case JFR_VALUES_SETTING:
-		return;
+		return true;
 	case JFR_VALUES_STATE:
-		jfr_convert_state(x, number, sample);
-		return;
+		return jfr_convert_state(x, number, sample);
 	case JFR_VALUES_PERIODS:
-		values[0] = wrap_mul((int64_t)number,
-				     jfr_convert_period(x, e->part));
+		if (__builtin_mul_overflow(signed_number,
+					   jfr_convert_period(x, e->part),
+					   &values[0]))
+			return false;
 		break;
 	case JFR_VALUES_TICKS:
 		values[0] = jfr_chunk_ns(&x->chunk, number);
@@ -344,13 +408,13 @@ static void jfr_convert_values(struct recording *x, const struct jfr_event *e,
 	case JFR_VALUES_COUNT:
 		break;
 	case JFR_VALUES_BYTES:
-		values[1] = (int64_t)number;
+		values[1] = signed_number;
 		break;
 	case JFR_VALUES_WAIT:
 		values[1] = jfr_chunk_ns(&x->chunk, number);
 		break;
 	}
-	stack_part_add(&x->parts[e->part], sample, values);
+	return stack_part_add(&x->parts[e->part], sample, values);
 }
 
 /* Take an event that is a sample. */
@@ -364,8 +428,13 @@ static int jfr_convert_sample(struct recording *x, const struct jfr_event *e,
 
 	if (rc)
 		return rc;
-	sample.labels = jfr_convert_labels(x, o);
-	jfr_convert_values(x, e, number, sample);
+	rc = jfr_convert_labels(x, o, &sample.labels, err);
+	if (rc)
+		return rc;
+	if (!jfr_convert_values(x, e, number, sample))
+		return err_set(
+			err, ERR_INVALID,
+			"the values of a stack of the recording add up to more than 64 bits");
 	return 0;
 }
 
@@ -388,7 +457,7 @@ static int jfr_convert_event(struct recording *x, bool settings, uint32_t class,
 	if (!settings)
 		return jfr_convert_sample(x, e, &o, err);
 	jfr_convert_setting(x, &o);
-	return 0;
+	return convert_meter_ask(&x->meter, err);
 }
 
 /*
@@ -432,6 +501,7 @@ static int jfr_convert_chunk(struct recording *x, struct err *err)
 		return rc;
 	x->events.count = 0;
 	x->settings.has_cpu_time = false;
+	x->settings.is_begun = false;
 	for (size_t i = 0; i < x->types.classes.count; i++)
 		*vec_add(&x->events) =
 			jfr_event_find(x->types.classes.v[i].name);
@@ -439,26 +509,49 @@ static int jfr_convert_chunk(struct recording *x, struct err *err)
 	return rc ? rc : jfr_convert_events(x, false, err);
 }
 
-/* Convert all chunks. */
-static int jfr_convert_chunks(struct recording *x, struct bytes recording,
-			      bool *is_cut, struct err *err)
+/* Convert the next chunk. ERR_INVALID, ERR_MEDIA: it cannot be read. */
+static int jfr_convert_next(struct recording *x, struct bytes *recording,
+			    struct err *err)
 {
+	bool is_cut;
+	int rc = jfr_chunk_next(recording, &x->chunk, &is_cut, err);
+
+	if (!rc && is_cut)
+		rc = err_set(err, ERR_INVALID,
+			     "it is cut off, or it is not complete yet");
+	if (rc)
+		return rc;
+	if (!x->chunks++)
+		x->start_ns = x->chunk.start_ns;
+	if (__builtin_add_overflow(x->duration_ns, x->chunk.duration_ns,
+				   &x->duration_ns) ||
+	    x->chunk.duration_ns < 0)
+		return err_set(err, ERR_INVALID, "its duration is no duration");
+	return jfr_convert_chunk(x, err);
+}
+
+/*
+ * Convert all chunks. What comes before a chunk that cannot be read counts; *why then
+ * has the reason.
+ */
+static int jfr_convert_chunks(struct recording *x, struct bytes recording,
+			      struct jfr_result *out, struct err *err)
+{
+	size_t number = 0;
 	int rc = 0;
 
 	do {
-		rc = jfr_chunk_next(&recording, &x->chunk, is_cut, err);
-		if (!rc && *is_cut && !x->chunks)
-			return err_set(
-				err, ERR_INVALID,
-				"the recording is cut off, or it is not complete yet");
-		if (rc || *is_cut)
-			return rc;
-		if (!x->chunks++)
-			x->start_ns = x->chunk.start_ns;
-		x->duration_ns += x->chunk.duration_ns;
-		rc = jfr_convert_chunk(x, err);
+		number++;
+		rc = jfr_convert_next(x, &recording, err);
 	} while (!rc && recording.len);
-	return rc;
+	if (rc != ERR_INVALID && rc != ERR_MEDIA)
+		return rc;
+	err_wrap(err, rc, "chunk %zu of the recording cannot be read", number);
+	if (number == 1)
+		return rc;
+	out->is_cut = true;
+	out->why = *err;
+	return 0;
 }
 
 /* Set the types of a profile, its time, and its period. */
@@ -568,11 +661,10 @@ int jfr_convert(struct bytes recording, const struct jfr_options *o,
 	*out = (struct jfr_result){ .profiles = 0 };
 	x->o = o;
 	x->meter = (struct convert_meter){ .look = jfr_convert_look, .ctx = x };
-	x->names = jfr_names_new();
 	stack_build_init(&x->build);
 	rc = jfr_labels_read(&x->labels, o->snapshot, &x->meter, err);
 	if (!rc)
-		rc = jfr_convert_chunks(x, recording, &out->is_cut, err);
+		rc = jfr_convert_chunks(x, recording, out, err);
 	if (!rc)
 		rc = jfr_convert_parts(x, out, err);
 	jfr_convert_fini(x);

@@ -33,7 +33,9 @@ struct jfr_options {
 /* What a recording had. */
 struct jfr_result {
 	size_t profiles;
-	bool is_cut; /* the last chunk is not complete, and was left out */
+	/* A chunk cannot be read, so that it and those behind it were left out … */
+	bool is_cut;
+	struct err why; /* … for this reason */
 };
 
 /*

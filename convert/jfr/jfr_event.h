@@ -16,6 +16,7 @@
 enum jfr_part {
 	JFR_CPU,
 	JFR_WALL,
+	JFR_EVENTS, /* of hardware, or calls of a method: no time */
 	JFR_IN_TLAB,
 	JFR_OUTSIDE_TLAB,
 	JFR_ALLOCATED,

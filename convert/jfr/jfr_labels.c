@@ -2,6 +2,7 @@
 #include "convert/jfr/jfr_labels.h"
 
 #include "base/hash.h"
+#include "convert/jfr/jfr_reader.h"
 
 enum {
 	SNAPSHOT_CONTEXTS = 1,
@@ -13,6 +14,12 @@ enum {
 	LABELS_MAX = 128
 };
 
+/* Return the hash of a key, which the sender chooses. */
+static uint64_t jfr_labels_hash(int64_t key)
+{
+	return hash_key((struct bytes){ (const uint8_t *)&key, sizeof(key) });
+}
+
 static bool jfr_labels_same(const void *ctx, uint32_t i, const void *key)
 {
 	const struct jfr_map *map = ctx;
@@ -23,8 +30,8 @@ static bool jfr_labels_same(const void *ctx, uint32_t i, const void *key)
 /* Return the number of an entry, or TABLE_NONE. */
 static uint32_t jfr_labels_find(const struct jfr_map *map, int64_t key)
 {
-	return table_find(&map->index, hash_number((uint64_t)key),
-			  jfr_labels_same, map, &key);
+	return table_find(&map->index, jfr_labels_hash(key), jfr_labels_same,
+			  map, &key);
 }
 
 /* Set an entry: of a key that occurs twice, the last counts. */
@@ -36,7 +43,7 @@ static void jfr_labels_set(struct jfr_map *map, const struct jfr_map_entry *e)
 		map->entries.v[i] = *e;
 		return;
 	}
-	table_add(&map->index, hash_number((uint64_t)e->key),
+	table_add(&map->index, jfr_labels_hash(e->key),
 		  (uint32_t)map->entries.count);
 	*vec_add(&map->entries) = *e;
 }
@@ -92,22 +99,25 @@ struct str jfr_labels_text(const struct jfr_labels *l, int64_t key)
 	uint32_t i = jfr_labels_find(&l->texts, key);
 
 	return i == TABLE_NONE ? str_of("") :
-				 str_from(l->texts.entries.v[i].value);
+				 str_clip(str_from(l->texts.entries.v[i].value),
+					  JFR_TEXT_MAX);
 }
 
-void jfr_labels_add(const struct jfr_labels *l, int64_t context,
-		    struct convert_meter *m, struct stack_build *b)
+int jfr_labels_add(const struct jfr_labels *l, int64_t context,
+		   struct convert_meter *m, struct stack_build *b,
+		   struct err *err)
 {
 	uint32_t i = jfr_labels_find(&l->contexts, context);
 	struct wire w;
 	struct wire_field f = { 0 };
 	int labels = 0;
+	int rc = 0;
 
 	if (i == TABLE_NONE)
-		return;
+		return 0;
 	w = wire_init(l->contexts.entries.v[i].value);
 	convert_meter_note(m, l->contexts.entries.v[i].value.len);
-	while (labels < LABELS_MAX && wire_next(&w, &f)) {
+	while (!rc && labels < LABELS_MAX && wire_next(&w, &f)) {
 		int64_t value = 0;
 		struct jfr_map_entry e;
 		struct str key;
@@ -122,8 +132,10 @@ void jfr_labels_add(const struct jfr_labels *l, int64_t context,
 			continue;
 		stack_build_label(b, key, text);
 		convert_meter_note(m, key.len + text.len);
+		rc = convert_meter_ask(m, err);
 		labels++;
 	}
+	return rc;
 }
 
 /* Return the memory of the index of a map, in bytes. */

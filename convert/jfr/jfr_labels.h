@@ -41,9 +41,10 @@ NODISCARD int jfr_labels_read(struct jfr_labels *l, struct bytes message,
 /* Return a text; empty: there is none. */
 struct str jfr_labels_text(const struct jfr_labels *l, int64_t key);
 
-/* Add the labels of a context to the label set that is being built. */
-void jfr_labels_add(const struct jfr_labels *l, int64_t context,
-		    struct convert_meter *m, struct stack_build *b);
+/* Add the labels of a context to the label set that is being built. Errors of the meter. */
+NODISCARD int jfr_labels_add(const struct jfr_labels *l, int64_t context,
+			     struct convert_meter *m, struct stack_build *b,
+			     struct err *err);
 
 /* Return the memory of the index, in bytes. */
 size_t jfr_labels_memory(const struct jfr_labels *l);

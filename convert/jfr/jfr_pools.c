@@ -22,6 +22,12 @@ static enum jfr_pool_kind jfr_pools_kind(struct str class)
 	return JFR_POOLS;
 }
 
+/* Return the hash of a key, which the sender chooses. */
+static uint64_t jfr_pools_hash(int64_t key)
+{
+	return hash_key((struct bytes){ (const uint8_t *)&key, sizeof(key) });
+}
+
 static bool jfr_pools_same(const void *ctx, uint32_t i, const void *key)
 {
 	const struct jfr_pool *pool = ctx;
@@ -34,8 +40,8 @@ struct jfr_constant *jfr_pools_find(const struct jfr_pools *p,
 {
 	const struct jfr_pool *pool = &p->pools[kind];
 	int64_t wanted = (int64_t)key;
-	uint32_t i = table_find(&pool->index, hash_number(key), jfr_pools_same,
-				pool, &wanted);
+	uint32_t i = table_find(&pool->index, jfr_pools_hash(wanted),
+				jfr_pools_same, pool, &wanted);
 
 	return i == TABLE_NONE ? NULL : &pool->constants.v[i];
 }
@@ -48,7 +54,7 @@ static void jfr_pools_add(struct jfr_pools *p, enum jfr_pool_kind kind,
 
 	if (kind == JFR_POOLS || jfr_pools_find(p, kind, (uint64_t)c->key))
 		return;
-	table_add(&pool->index, hash_number((uint64_t)c->key),
+	table_add(&pool->index, jfr_pools_hash(c->key),
 		  (uint32_t)pool->constants.count);
 	*vec_add(&pool->constants) = *c;
 }
@@ -154,20 +160,20 @@ bool jfr_pools_object(const struct jfr_pools *p, const struct jfr_constant *c,
 }
 
 struct str jfr_pools_text(const struct jfr_pools *p, const struct jfr_text *t,
-			  struct arena *arena)
+			  struct arena *arena, struct convert_meter *m)
 {
 	const struct jfr_constant *c;
 	struct jfr_reader r = jfr_reader_init(p->chunk);
 	struct jfr_text pooled;
 
 	if (t->form != JFR_TEXT_POOLED)
-		return jfr_text_decode(t, arena);
+		return jfr_text_decode(t, arena, m);
 	c = jfr_pools_find(p, JFR_STRINGS, (uint64_t)t->key);
 	if (!c)
 		return str_of("");
 	r.pos += c->offset;
 	pooled = jfr_reader_text(&r);
-	return jfr_text_decode(&pooled, arena);
+	return jfr_text_decode(&pooled, arena, m);
 }
 
 size_t jfr_pools_memory(const struct jfr_pools *p)

@@ -62,9 +62,12 @@ struct jfr_constant *jfr_pools_find(const struct jfr_pools *p,
 bool jfr_pools_object(const struct jfr_pools *p, const struct jfr_constant *c,
 		      struct jfr_object *out);
 
-/* Return a text, which may be a constant, as UTF-8, borrowed or of the arena. */
+/*
+ * Return a text, which may be a constant, as UTF-8, borrowed or of the arena. The caller
+ * asks the meter afterwards.
+ */
 struct str jfr_pools_text(const struct jfr_pools *p, const struct jfr_text *t,
-			  struct arena *arena);
+			  struct arena *arena, struct convert_meter *m);
 
 /* Return the memory of the index, in bytes. */
 size_t jfr_pools_memory(const struct jfr_pools *p);

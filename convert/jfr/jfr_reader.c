@@ -154,17 +154,22 @@ static void jfr_text_decode_chars(struct bytes b, struct buf *out)
 		buf_byte(out, '?');
 }
 
-struct str jfr_text_decode(const struct jfr_text *t, struct arena *arena)
+struct str jfr_text_decode(const struct jfr_text *t, struct arena *arena,
+			   struct convert_meter *m)
 {
+	struct bytes b = t->bytes;
 	struct buf out = { 0 };
 	struct str text;
 
+	if (b.len > JFR_TEXT_MAX)
+		b.len = JFR_TEXT_MAX;
+	convert_meter_note(m, b.len);
 	if (t->form == JFR_TEXT_UTF8)
-		return str_from(t->bytes);
+		return str_clip(str_from(t->bytes), JFR_TEXT_MAX);
 	if (t->form == JFR_TEXT_CHARS)
-		jfr_text_decode_chars(t->bytes, &out);
-	for (size_t i = 0; t->form == JFR_TEXT_LATIN1 && i < t->bytes.len; i++)
-		jfr_text_add(&out, t->bytes.ptr[i]);
+		jfr_text_decode_chars(b, &out);
+	for (size_t i = 0; t->form == JFR_TEXT_LATIN1 && i < b.len; i++)
+		jfr_text_add(&out, b.ptr[i]);
 	text = arena_str(arena, str_from(buf_bytes(&out)));
 	buf_fini(&out);
 	return text;

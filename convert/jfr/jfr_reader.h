@@ -14,6 +14,15 @@
 #define CONVERT_JFR_JFR_READER_H
 
 #include "base/arena.h"
+#include "convert/conversion/convert_meter.h"
+
+enum {
+	/*
+	 * Longest text, in bytes of the recording; longer ones are cut. One text can
+	 * be named by each of a million events.
+	 */
+	JFR_TEXT_MAX = 64 * 1024
+};
 
 /* A reader: the bytes that are still to be read. */
 struct jfr_reader {
@@ -57,7 +66,11 @@ struct bytes jfr_reader_bytes(struct jfr_reader *r, uint64_t size);
 /* Read a text. */
 struct jfr_text jfr_reader_text(struct jfr_reader *r);
 
-/* Return a text as UTF-8, borrowed or of the arena; a constant is empty. */
-struct str jfr_text_decode(const struct jfr_text *t, struct arena *arena);
+/*
+ * Return a text as UTF-8, borrowed or of the arena; a constant is empty. The caller asks
+ * the meter afterwards.
+ */
+struct str jfr_text_decode(const struct jfr_text *t, struct arena *arena,
+			   struct convert_meter *m);
 
 #endif

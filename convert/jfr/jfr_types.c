@@ -110,7 +110,8 @@ static int jfr_types_texts(struct reading_types *x, struct err *err)
 	for (uint64_t i = 0; i < count && !x->r.bad && !rc; i++) {
 		struct jfr_text t = jfr_reader_text(&x->r);
 
-		*vec_add(&x->t->texts) = jfr_text_decode(&t, &x->t->arena);
+		*vec_add(&x->t->texts) =
+			jfr_text_decode(&t, &x->t->arena, x->m);
 		convert_meter_note(x->m, t.bytes.len);
 		rc = convert_meter_ask(x->m, err);
 	}
@@ -147,6 +148,7 @@ static uint64_t jfr_types_id(struct reading_types *x, struct str text)
 {
 	int64_t id = 0;
 
+	convert_meter_note(x->m, text.len);
 	if (!str_to_i64(text, &id))
 		x->r.bad = true;
 	return (uint64_t)id;
@@ -210,9 +212,16 @@ static bool jfr_types_same(const void *ctx, uint32_t i, const void *key)
 	return t->ids.v[i] == *(const uint64_t *)key;
 }
 
+/* Return an ID as bytes: the sender chooses it, so its hash must be a secret. */
+static struct bytes jfr_types_key(const uint64_t *id)
+{
+	return (struct bytes){ (const uint8_t *)id, sizeof(*id) };
+}
+
 uint32_t jfr_types_find(const struct jfr_types *t, uint64_t id)
 {
-	return table_find(&t->by_id, hash_number(id), jfr_types_same, t, &id);
+	return table_find(&t->by_id, hash_key(jfr_types_key(&id)),
+			  jfr_types_same, t, &id);
 }
 
 /* Index the classes by their IDs. */
@@ -220,7 +229,8 @@ static void jfr_types_index(struct jfr_types *t)
 {
 	for (size_t i = 0; i < t->classes.count; i++) {
 		if (jfr_types_find(t, t->ids.v[i]) == TABLE_NONE)
-			table_add(&t->by_id, hash_number(t->ids.v[i]),
+			table_add(&t->by_id,
+				  hash_key(jfr_types_key(&t->ids.v[i])),
 				  (uint32_t)i);
 	}
 }
@@ -268,7 +278,10 @@ static void jfr_types_emit(struct jfr_types *t, struct jfr_field *f)
 static bool jfr_types_compile(struct jfr_types *t, uint32_t class, int depth)
 {
 	struct jfr_class *c = &t->classes.v[class];
-	struct jfr_field *fields = &t->fields.v[c->fields.first];
+	/* Without fields, there may be no array. */
+	struct jfr_field *fields =
+		c->fields.count ? &t->fields.v[c->fields.first] : NULL;
+	uint32_t kept = 0;
 
 	if (c->state != PROGRAM_MISSING)
 		return c->state == PROGRAM_DONE;
@@ -283,7 +296,11 @@ static bool jfr_types_compile(struct jfr_types *t, uint32_t class, int depth)
 		if (t->operations.count > OPERATIONS_MAX)
 			return false;
 		jfr_types_emit(t, &fields[i]);
+		/* A field without bytes would only cost time with each event. */
+		if (fields[i].program.count)
+			fields[kept++] = fields[i];
 	}
+	c->fields.count = kept;
 	c->program.count = (uint32_t)t->operations.count - c->program.first;
 	c->state = PROGRAM_DONE;
 	return true;
@@ -400,18 +417,23 @@ static void jfr_types_field(const struct jfr_types *t,
 			    const struct jfr_field *f, struct jfr_reader *r,
 			    struct jfr_object *out)
 {
-	const struct jfr_operation *o = &t->operations.v[f->program.first];
+	const struct jfr_operation *o;
 	struct jfr_reader before = *r;
 
 	/* An object in the object, or a field of no interest. */
-	if (f->program.count != 1 || f->slot == JFR_SLOTS || o->is_array)
+	if (f->program.count != 1 || f->slot == JFR_SLOTS) {
+		jfr_types_run(t, f->program, r, 0);
+		return;
+	}
+	o = &t->operations.v[f->program.first];
+	if (o->is_array)
 		jfr_types_run(t, f->program, r, 0);
 	else if (o->kind == JFR_TEXT)
 		out->texts[f->slot] = jfr_reader_text(r);
 	else
 		out->numbers[f->slot] =
 			jfr_types_scalar((enum jfr_kind)o->kind, r);
-	if (f->slot == JFR_FRAMES && f->is_array && !f->is_constant) {
+	if (o->is_array && o->kind == JFR_OBJECT && f->slot == JFR_FRAMES) {
 		before.end = r->pos;
 		out->frames = before;
 		out->frame_class = o->class;

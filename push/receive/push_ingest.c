@@ -50,7 +50,7 @@ static int push_ingest_format(const struct push_input *in,
 	if (!in->format.len)
 		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
-		if (str_is(in->format, formats[i].name)) {
+		if (str_is_nocase(in->format, formats[i].name)) {
 			*out = formats[i].format;
 			return 0;
 		}
@@ -91,6 +91,12 @@ static int push_ingest_form(struct pushing *p, struct ingest_request *q,
 	return 0;
 }
 
+/* Whether bytes begin as a recording of JFR does. */
+static bool push_ingest_is_recording(struct bytes b)
+{
+	return b.len >= 4 && !memcmp(b.ptr, "FLR\0", 4);
+}
+
 /* Find the profile in the body: in a form, or the body itself. */
 static int push_ingest_body(struct pushing *p, struct ingest_request *q,
 			    struct err *err)
@@ -104,7 +110,11 @@ static int push_ingest_body(struct pushing *p, struct ingest_request *q,
 			"unsupported Content-Encoding \"%.100s\": send the form uncompressed; the profile in it may be compressed with gzip",
 			in->content_encoding);
 	q->profile = in->body;
-	return multipart_is(in->content_type) ? push_ingest_form(p, q, err) : 0;
+	if (multipart_is(in->content_type))
+		return push_ingest_form(p, q, err);
+	if (!in->format.len && push_ingest_is_recording(in->body))
+		q->format = INGEST_JFR;
+	return 0;
 }
 
 /* Read the number of samples in a second; 0: the request does not say it. */
@@ -112,13 +122,12 @@ static int push_ingest_rate(const struct push_input *in, int64_t *out,
 			    struct err *err)
 {
 	*out = 0;
-	if (in->rate.len && !str_to_i64(in->rate, out))
+	if (in->rate.len &&
+	    (!str_to_i64(in->rate, out) || *out < 0 || *out > RATE_MAX))
 		return err_set(
 			err, ERR_INVALID,
-			"parameter \"sampleRate\": expected the number of samples in a second, not \"%.*s\"",
+			"parameter \"sampleRate\": expected the number of samples in a second, from 0 (not known) to 1000000000, not \"%.*s\"",
 			STR_ARG(str_clip(in->rate, 40)));
-	if (*out < 0 || *out > RATE_MAX)
-		*out = 0;
 	return 0;
 }
 
@@ -138,6 +147,10 @@ static int push_ingest_read(struct pushing *p, struct ingest_request *q,
 	if (!rc)
 		rc = push_time_parse("until", in->until, now_ms, &q->until_ms,
 				     err);
+	if (!rc && q->until_ms && q->until_ms < p->from_ms)
+		rc = err_set(
+			err, ERR_INVALID,
+			"parameter \"until\" is before parameter \"from\"");
 	if (!rc)
 		rc = push_ingest_rate(in, &q->rate, err);
 	return rc ? rc : push_ingest_body(p, q, err);
@@ -147,7 +160,7 @@ static int push_ingest_read(struct pushing *p, struct ingest_request *q,
 static int64_t push_ingest_duration(const struct pushing *p,
 				    const struct ingest_request *q)
 {
-	return p->from_ms && q->until_ms > p->from_ms ?
+	return p->from_ms && q->until_ms ?
 		       (q->until_ms - p->from_ms) * 1000000 :
 		       0;
 }
@@ -161,25 +174,24 @@ static int push_ingest_inflate(struct pushing *p, struct bytes *part,
 	return pushing_inflate(p, PUSH_GZIP, *part, out, part, err);
 }
 
-/* Note that a recording has nothing that is kept, and that its end is missing. */
-static void push_ingest_judge(struct pushing *p,
-			      const struct jfr_result *result)
+/* Note that a recording has nothing that is kept, or that a part of it is missing. */
+static void push_ingest_judge(struct pushing *p, struct jfr_result *result)
 {
-	static const struct err cut = {
-		.code = ERR_CORRUPT,
-		.msg = "the end of the recording is missing, so that its last chunk was left out"
-	};
 	static const struct err empty = {
 		.msg = "the recording has no samples of a kind that is kept"
 	};
 
 	p->profiles = result->profiles + result->is_cut;
-	if (result->is_cut)
-		pushing_refuse(p, NULL, &cut);
-	if (result->is_cut)
-		pushing_note(p, p->origin.app, PUSH_REFUSED, &cut);
-	else if (!result->profiles)
-		pushing_note(p, p->origin.app, PUSH_DROPPED, &empty);
+	if (!result->is_cut) {
+		if (!result->profiles)
+			pushing_note(p, p->origin.app, PUSH_DROPPED, &empty);
+		return;
+	}
+	err_wrap(
+		&result->why, ERR_CORRUPT,
+		"what comes before it is stored, so do not send the recording again: the end of the recording was left out");
+	pushing_refuse(p, NULL, &result->why);
+	pushing_note(p, p->origin.app, PUSH_REFUSED, &result->why);
 }
 
 /* Convert a recording of JFR. */
@@ -267,6 +279,10 @@ static int push_ingest_store(struct pushing *p, struct ingest_request *q,
 	case INGEST_PPROF:
 		break;
 	}
+	if (push_ingest_is_recording(q->profile))
+		return err_set(
+			err, ERR_INVALID,
+			"the profile is a recording of JFR: send it with format=jfr");
 	p->profiles = 1;
 	return pushing_store(p, &q->labels, q->profile, err);
 }

@@ -3,6 +3,16 @@
 
 #include "base/units.h"
 
+/* The last time that nanoseconds since 1970 have room for. */
+#define TIME_MAX_MS (INT64_MAX / 1000000)
+
+static int push_time_far(const char *parameter, struct err *err)
+{
+	return err_set(err, ERR_INVALID,
+		       "parameter \"%s\" must be a time from 1970 to 2262",
+		       parameter);
+}
+
 int push_time_parse(const char *parameter, struct str text, int64_t now_ms,
 		    int64_t *ms, struct err *err)
 {
@@ -13,16 +23,16 @@ int push_time_parse(const char *parameter, struct str text, int64_t now_ms,
 		return 0;
 	if (!str_to_i64(text, &n)) {
 		if (!time_parse(text, now_ms, ms, NULL))
-			return 0;
+			return *ms >= 0 && *ms <= TIME_MAX_MS ?
+				       0 :
+				       push_time_far(parameter, err);
 		return err_set(
 			err, ERR_INVALID,
 			"parameter \"%s\": expected a Unix time or a time such as now-10s, not \"%.*s\"",
 			parameter, STR_ARG(str_clip(text, 40)));
 	}
 	if (n < 0)
-		return err_set(err, ERR_INVALID,
-			       "parameter \"%s\" must not be negative",
-			       parameter);
+		return push_time_far(parameter, err);
 	/* Each bound is in 2286 in its own unit, and in 1970 in the next finer one. */
 	if (n < 10000000000)
 		*ms = n * 1000;

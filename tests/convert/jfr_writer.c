@@ -108,6 +108,7 @@ static const struct written_class classes[] = {
 	  { { "id", W_LONG, 0 },
 	    { "name", W_TEXT, 0 },
 	    { "value", W_TEXT, 0 } } },
+	{ W_RECORDING, "jdk.ActiveRecording", { { "id", W_LONG, 0 } } },
 	{ W_STRANGE,
 	  "Strange",
 	  { { "pair", W_PAIR, 0 },

@@ -42,6 +42,7 @@ enum {
 	W_PARK,
 	W_NATIVE_LOCK,
 	W_SETTING,
+	W_RECORDING,
 	W_STRANGE /* which no one reads */
 };
 

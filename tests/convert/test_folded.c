@@ -94,13 +94,14 @@ Test(folded, equal_stacks_are_added_and_multiplied)
 	struct err err;
 	int rc = convert(&c,
 			 str_of("main;a b;c 3\r\nmain;d 5\n\n  main;a b;c 2  \n"
-				"main 0\n;;main;;e; 1"),
+				"main 0\n;;main;;e; 1\n; 4\n"),
 			 10, &err);
 
 	cr_expect(!rc, "%s", err.msg);
 	cr_expect(c.profiles == 1);
-	cr_expect(check_str(str_from(buf_bytes(&c.text)),
-			    "main;a b;c 50\nmain;d 50\nmain;e 10\n"));
+	cr_expect(check_str(
+		str_from(buf_bytes(&c.text)),
+		"main;a b;c 50\nmain;d 50\nmain;e 10\n[unknown] 40\n"));
 	buf_fini(&c.text);
 }
 
@@ -127,6 +128,8 @@ Test(folded, a_line_that_is_no_stack_is_named)
 		{ "main", "line 1 is no folded stack" },
 		{ "main 9223372036854775807\n",
 		  "the number of line 1 is too large" },
+		{ "a 900000000000000000\na 900000000000000000\n",
+		  "with line 2, the numbers of a stack add up" },
 		{ "", "no line with a stack" },
 		{ "\n\n", "no line with a stack" },
 	};

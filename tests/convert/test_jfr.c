@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recordings of JFR become profiles of pprof. */
 #include "convert/jfr/jfr_convert.h"
+#include "convert/jfr/jfr_reader.h"
 
 #include "base/wire_write.h"
 #include "pprof/proto/decode.h"
@@ -202,8 +203,8 @@ Test(jfr, each_kind_of_event_becomes_its_profile)
 		&w, &usual,
 		"process_cpu[] cpu/nanoseconds period=cpu/nanoseconds/10000000\n" STACK
 		" 20000000\nShop.pay:20 10000000\n"
-		"wall[] wall/nanoseconds period=wall/nanoseconds/10000000\n" STACK
-		" 30000000\n"
+		"wall[] wall/nanoseconds period=wall/nanoseconds/50000000\n" STACK
+		" 150000000\n"
 		"memory[alloc_in_new_tlab] alloc_in_new_tlab_objects/count alloc_in_new_tlab_bytes/bytes period=space/bytes/0\n" STACK
 		" 2 8192\n"
 		"memory[alloc_outside_tlab] alloc_outside_tlab_objects/count alloc_outside_tlab_bytes/bytes period=space/bytes/0\n" STACK
@@ -243,7 +244,7 @@ Test(jfr, sleeping_threads_use_no_cpu_and_all_threads_use_wall_time)
 	/* The setting counts for all events of its chunk. */
 	sample(&w, 1, 2);
 	sample(&w, (uint64_t)-2, 1);
-	jfr_writer_setting(&w, W_SETTING, "event", "wall");
+	jfr_writer_setting(&w, W_RECORDING, "event", "wall");
 	jfr_writer_end(&w);
 	expect_text(
 		&w, &usual,
@@ -262,10 +263,10 @@ Test(jfr, the_interval_is_that_of_the_request_or_else_of_the_recording)
 		int64_t period_ns;
 		const char *want;
 	} cases[] = {
-		{ W_SETTING, "interval", "5000000", 0, "5000000" },
-		{ W_SETTING, "interval", "5000000", 20000000, "20000000" },
+		{ W_EXECUTION, "interval", "5000000", 0, "5000000" },
+		{ W_EXECUTION, "interval", "5000000", 20000000, "20000000" },
 		/* Zero is the usual interval. */
-		{ W_SETTING, "interval", "0", 0, "10000000" },
+		{ W_EXECUTION, "interval", "0", 0, "10000000" },
 		{ W_EXECUTION, "period", "20 ms", 0, "20000000" },
 		{ W_EXECUTION, "period", "1 s", 0, "1000000000" },
 		{ W_EXECUTION, "period", "everyChunk", 0, "10000000" },
@@ -469,15 +470,20 @@ Test(jfr, texts_have_five_forms)
 		jfr_writer_text(&w.fields, "a constant");
 		jfr_writer_constants(&w, W_TEXT, 1);
 		sample(&w, (uint64_t)-2, 1);
-		jfr_writer_number(&w.fields, W_SETTING);
+		jfr_writer_number(&w.fields, W_RECORDING);
 		jfr_writer_text(&w.fields, "event");
 		buf_add(&w.fields, cases[i].bytes, cases[i].len);
 		jfr_writer_event(&w, W_SETTING);
 		jfr_writer_end(&w);
-		buf_printf(
-			&want,
-			"process_cpu[]%s%s cpu/nanoseconds period=cpu/nanoseconds/10000000\nShop.pay:20 10000000\n",
-			*cases[i].want ? " event=" : "", cases[i].want);
+		/* The event of async-profiler is shown, and is no time. */
+		if (*cases[i].want)
+			buf_printf(
+				&want,
+				"events[] event=%s events/count period=events/count/0\nShop.pay:20 1\n",
+				cases[i].want);
+		else
+			buf_str(&want,
+				"process_cpu[] cpu/nanoseconds period=cpu/nanoseconds/10000000\nShop.pay:20 10000000\n");
 		expect_text(&w, &usual, buf_cstr(&want));
 		buf_fini(&want);
 	}
@@ -577,11 +583,11 @@ Test(jfr, damaged_recordings_are_refused_or_read)
 
 	begin(&w);
 	sample(&w, 1, 1);
-	jfr_writer_setting(&w, W_SETTING, "event", "itimer");
+	jfr_writer_setting(&w, W_RECORDING, "event", "itimer");
 	jfr_writer_end(&w);
-	for (size_t i = 0; i < w.out.len * ARRAY_SIZE(changes); i++) {
+	for (size_t i = 0; i < w.out.len; i++) {
 		struct caught c = { .max_memory = MEMORY, .has_time = true };
-		uint8_t *byte = &w.out.ptr[i / ARRAY_SIZE(changes)];
+		uint8_t *byte = &w.out.ptr[i];
 		uint8_t change = changes[i % ARRAY_SIZE(changes)];
 		struct jfr_result result;
 		struct err err;
@@ -651,6 +657,204 @@ Test(jfr, memory_and_time_are_limited)
 	cr_expect(rc == ERR_TIMEOUT, "%s", err.msg);
 	buf_fini(&c.text);
 	jfr_writer_fini(&w);
+}
+
+/* Begin a chunk behind another one. */
+static void begin_next(struct jfr_writer *w, int64_t start_ns)
+{
+	jfr_writer_begin(w, start_ns, SECOND, SECOND);
+	jfr_writer_usual(w);
+}
+
+Test(jfr, settings_are_those_of_the_chunk_if_it_has_some)
+{
+	const struct jfr_options o = { .time_ns = START };
+	struct jfr_writer w;
+
+	begin(&w);
+	jfr_writer_setting(&w, W_EXECUTION, "interval", "5000000");
+	sample(&w, 1, 1);
+	jfr_writer_end(&w);
+	/* As async-profiler goes on in a new chunk. */
+	begin_next(&w, START);
+	sample(&w, 1, 1);
+	jfr_writer_end(&w);
+	/* Another recording behind it. */
+	begin_next(&w, START);
+	jfr_writer_setting(&w, W_EXECUTION, "period", "20 ms");
+	sample(&w, (uint64_t)-2, 1);
+	jfr_writer_end(&w);
+	expect_text(
+		&w, &o,
+		"process_cpu[] cpu/nanoseconds period=cpu/nanoseconds/20000000\n" STACK
+		" 10000000\nShop.pay:20 20000000\n");
+}
+
+Test(jfr, settings_of_other_events_mean_nothing)
+{
+	const struct jfr_options o = { .time_ns = START };
+	struct jfr_writer w;
+
+	begin(&w);
+	jfr_writer_setting(&w, W_STRANGE, "interval", "1 s");
+	jfr_writer_setting(&w, W_STRANGE, "event", "wall");
+	jfr_writer_setting(&w, NOT_HERE, "wall", "1 s");
+	sample(&w, (uint64_t)-2, 1);
+	jfr_writer_end(&w);
+	expect_text(
+		&w, &o,
+		"process_cpu[] cpu/nanoseconds period=cpu/nanoseconds/10000000\nShop.pay:20 10000000\n");
+}
+
+Test(jfr, the_rate_of_an_agent_is_not_that_of_its_wall_samples)
+{
+	struct jfr_writer w;
+
+	begin(&w);
+	jfr_writer_setting(&w, W_RECORDING, "event", "itimer");
+	jfr_writer_setting(&w, W_EXECUTION, "wall", "100000000");
+	sample(&w, (uint64_t)-2, 1);
+	jfr_writer_numbers(&w, W_WALL, (uint64_t)-2, 1, 3);
+	jfr_writer_end(&w);
+	expect_text(
+		&w, &usual,
+		"process_cpu[] event=itimer cpu/nanoseconds period=cpu/nanoseconds/10000000\nShop.pay:20 10000000\n"
+		"wall[] event=itimer wall/nanoseconds period=wall/nanoseconds/100000000\nShop.pay:20 300000000\n");
+}
+
+Test(jfr, events_that_are_no_time_are_counted)
+{
+	struct jfr_writer w;
+
+	begin(&w);
+	jfr_writer_setting(&w, W_RECORDING, "event", "cache-misses");
+	jfr_writer_setting(&w, W_EXECUTION, "interval", "1000");
+	sample(&w, (uint64_t)-2, 1);
+	sample(&w, (uint64_t)-2, 1);
+	jfr_writer_end(&w);
+	expect_text(
+		&w, &usual,
+		"events[] event=cache-misses events/count period=events/count/0\nShop.pay:20 2000\n");
+}
+
+Test(jfr, what_comes_before_a_bad_chunk_counts)
+{
+	static const char *const ends[] = { "\0\0\0\0", "more",
+					    "FLR\0\0\1\0\0" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		struct caught c = { .max_memory = MEMORY, .has_time = true };
+		struct jfr_result result;
+		struct jfr_writer w;
+		struct err err;
+		int rc;
+
+		begin(&w);
+		sample(&w, (uint64_t)-2, 1);
+		jfr_writer_end(&w);
+		buf_add(&w.out, ends[i], i == 2 ? 8 : 4);
+		rc = convert_with(buf_bytes(&w.out), &usual, &c, &result, &err);
+		cr_expect(!rc && result.is_cut && result.profiles == 1, "%s",
+			  err.msg);
+		cr_expect(strstr(result.why.msg, "chunk 2 of the recording"),
+			  "%s", result.why.msg);
+		buf_fini(&c.text);
+		jfr_writer_fini(&w);
+	}
+}
+
+Test(jfr, values_that_do_not_fit_are_refused)
+{
+	struct jfr_writer w;
+
+	begin(&w);
+	for (int i = 0; i < 3; i++)
+		jfr_writer_numbers(&w, W_MALLOC, 1, (uint64_t)INT64_MAX);
+	jfr_writer_end(&w);
+	expect_error(&w, ERR_INVALID, "more than 64 bits");
+	begin(&w);
+	jfr_writer_numbers(&w, W_WALL, 1, 1, (uint64_t)INT64_MAX);
+	jfr_writer_end(&w);
+	expect_error(&w, ERR_INVALID, "more than 64 bits");
+}
+
+/* How often a conversion asked whether there is time left. */
+struct asking {
+	struct caught caught;
+	size_t asked;
+};
+
+static int count_asked(void *ctx, struct err *err UNUSED)
+{
+	((struct asking *)ctx)->asked++;
+	return 0;
+}
+
+/*
+ * A few bytes name a long text many times. Each time is work that the deadline must be
+ * able to end, so the conversion asks at least once for each 64 times 4 096 bytes.
+ */
+Test(jfr, long_texts_that_many_events_name_are_metered)
+{
+	struct labels_builder none = { 0 };
+	struct asking asking = { .asked = 0 };
+	struct jfr_options o = { .time_ns = START };
+	struct jfr_result result;
+	struct buf name = { 0 };
+	struct jfr_writer w;
+	struct err err;
+
+	o.caller = (struct convert_caller){ .ctx = &asking,
+					    .max_profile = MEMORY,
+					    .max_memory = MEMORY,
+					    .take = take,
+					    .check = count_asked,
+					    .store = store };
+	o.labels = &none;
+	for (int i = 0; i < 100000; i++)
+		buf_byte(&name, 'x');
+	begin(&w);
+	jfr_writer_number(&w.fields, 1);
+	jfr_writer_text(&w.fields, buf_cstr(&name));
+	jfr_writer_constants(&w, W_TEXT, 1);
+	for (int i = 0; i < 400; i++) {
+		jfr_writer_number(&w.fields, W_EXECUTION);
+		for (int k = 0; k < 2; k++) /* name and value: constant 1 */
+			buf_add(&w.fields, "\2\1", 2);
+		jfr_writer_event(&w, W_SETTING);
+	}
+	jfr_writer_end(&w);
+	cr_expect(!jfr_convert(buf_bytes(&w.out), &o, &result, &err), "%s",
+		  err.msg);
+	cr_expect(asking.asked >= 400 * 2 * JFR_TEXT_MAX / (64 * 4096) - 2,
+		  "%zu", asking.asked);
+	buf_fini(&name);
+	jfr_writer_fini(&w);
+}
+
+Test(jfr, long_names_are_cut)
+{
+	struct buf name = { 0 };
+	struct buf want = { 0 };
+	struct jfr_writer w = { .chunk = 0 };
+
+	for (int i = 0; i < 100000; i++)
+		buf_byte(&name, 'x');
+	jfr_writer_begin(&w, START, SECOND, SECOND);
+	jfr_writer_usual(&w);
+	/* Later constants count: the chain begins at the end. */
+	jfr_writer_number(&w.fields, 3);
+	jfr_writer_text(&w.fields, buf_cstr(&name));
+	jfr_writer_constants(&w, W_SYMBOL, 1);
+	sample(&w, (uint64_t)-2, 1);
+	jfr_writer_end(&w);
+	buf_printf(
+		&want,
+		"process_cpu[] cpu/nanoseconds period=cpu/nanoseconds/10000000\nShop.%.*s:20 10000000\n",
+		JFR_TEXT_MAX, buf_cstr(&name));
+	expect_text(&w, &usual, buf_cstr(&want));
+	buf_fini(&name);
+	buf_fini(&want);
 }
 
 Test(jfr, a_recording_without_samples_has_no_profiles)

@@ -193,10 +193,10 @@ def the_request_of_pyroscopes_agent_for_java_is_taken(d):
 def a_recording_that_is_cut_off_keeps_its_complete_chunks(d):
     e = start(d)
     whole = recording('async-profiler-wall')
-    refused(push(e, whole + whole[: len(whole) // 2], 'cut'), 422, 'its last chunk was left out')
+    refused(push(e, whole + whole[: len(whole) // 2], 'cut'), 422, 'do not send the recording again')
     accepted(push(e, whole, 'whole'))
     assert folded(e, 'cut', 'wall', '', 'wall') == folded(e, 'whole', 'wall', '', 'wall')
-    refused(push(e, whole[: len(whole) // 2], 'nothing'), 400, 'the recording is cut off')
+    refused(push(e, whole[: len(whole) // 2], 'nothing'), 400, 'it is cut off')
     refused(push(e, b'main;work 12\n', 'nothing'), 400, 'no recording of JFR')
     [row] = [s for s in e.get('/api/v1/senders').data()['senders'] if s['service'] == 'cut']
     assert (row['stored'], row['refused']) == (1, 1) and 'left out' in row['lastError'], row

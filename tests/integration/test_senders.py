@@ -113,8 +113,8 @@ def push(e, body, **headers):
 def errors_have_the_form_that_clients_read(d):
     e = start(d)
     for params, body, status, text in (
-        ({'name': 'a'}, b'x', 415, 'format=pprof'),
-        ({'format': 'jfr', 'name': 'a'}, b'x', 415, '"jfr"'),
+        ({'name': 'a'}, b'x', 400, 'format=pprof'),
+        ({'format': 'tree', 'name': 'a'}, b'x', 415, '"tree"'),
         ({'format': 'pprof'}, profile('a'), 400, 'names the application'),
         ({'format': 'pprof', 'name': 'a{b'}, profile('a'), 400, 'closing brace'),
         ({'format': 'pprof', 'name': 'a', 'from': 'soon'}, profile('a'), 400, '"from"'),
