@@ -2,6 +2,7 @@
 #include "query/merge/report_request.h"
 
 #include "pprof/filter/tagroot.h"
+#include "pprof/merge/aggregate.h"
 
 /* Parse every parameter that has the name of a report option. */
 static int parse_options(struct report_request *q, const struct params *p,
@@ -63,7 +64,7 @@ static int parse_diff(struct report_request *q, const struct params *p,
 		q->normalize = NORMALIZE_AUTO;
 	else if (params_find(p, "normalize", &s) && str_is(s, "rate"))
 		q->normalize = NORMALIZE_RATE;
-	else if (params_is_on(p, "normalize"))
+	else if (params_is_on(p, "normalize") && !str_is(s, "none"))
 		q->normalize = NORMALIZE_TOTAL;
 	return 0;
 }
@@ -114,4 +115,19 @@ int report_request_parse(struct report_request *q, const struct params *p,
 		q->compare ||
 		(q->type && q->type->kind != REPORT_TRACES && !q->options.mean);
 	return rc;
+}
+
+int report_request_merging(const struct report_request *q,
+			   const struct params *p,
+			   struct query_merge_options *out, struct err *err)
+{
+	struct str how = { 0 };
+
+	*out = (struct query_merge_options){
+		.one_type = q->one_type,
+		.sample_index = q->options.sample_index,
+	};
+	(void)params_find(p, "group_by", &out->group_by);
+	(void)params_find(p, "aggregate", &how);
+	return aggregate_parse(how, &out->aggregate, err);
 }

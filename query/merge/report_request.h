@@ -11,6 +11,7 @@
 
 #include "pprof/merge/merge.h"
 #include "pprof/report/report.h"
+#include "query/merge/query_merge.h"
 #include "query/select/params.h"
 
 /* How the two sides of a diff are made comparable. */
@@ -66,5 +67,14 @@ struct report_request {
  */
 NODISCARD int report_request_parse(struct report_request *q,
 				   const struct params *p, struct err *err);
+
+/*
+ * Parse the parameters that say how the profiles of a report are merged: group_by and
+ * aggregate. ERR_INVALID: there is no such way.
+ */
+NODISCARD int report_request_merging(const struct report_request *q,
+				     const struct params *p,
+				     struct query_merge_options *out,
+				     struct err *err);
 
 #endif

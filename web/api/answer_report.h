@@ -35,12 +35,4 @@ NODISCARD int answer_report(const struct report_answer *to,
 			    struct query_merge *source,
 			    struct query_merge *base, struct err *err);
 
-/*
- * Add a warning for each filter expression that matched no samples, because it is
- * usually misspelt. `out` has `count` warnings, and room for `max`. Returns the new
- * number; the texts are in the arena.
- */
-size_t answer_report_unmatched(const struct no_match *none, struct arena *arena,
-			       const char **out, size_t count, size_t max);
-
 #endif

@@ -11,6 +11,7 @@
 #include "pprof/compare/compare_json.h"
 #include "pprof/report/report_flamegraph.h"
 #include "query/merge/query_compare.h"
+#include "query/merge/report_profile.h"
 #include "query/merge/symbolize.h"
 #include "web/api/answer_report.h"
 #include "web/api/envelope.h"
@@ -201,9 +202,9 @@ static int answer_comparison(struct comparison *x, struct pprof *p,
 			p, &o, err);
 	if (rc)
 		return rc;
-	x->warning_count =
-		answer_report_unmatched(&r.unmatched, arena, x->warnings,
-					x->warning_count, COMPARE_WARNINGS_MAX);
+	x->warning_count += report_profile_unmatched(
+		&r.unmatched, arena, x->warnings + x->warning_count,
+		COMPARE_WARNINGS_MAX - x->warning_count);
 	rc = x->query->errors ? write_flamegraph(x, &r, err) :
 				write_rows(x, &r, &limits, err);
 	report_fini(&r);

@@ -270,22 +270,6 @@ static int find_stored(struct web *w, struct request *r,
 
 /* The following functions answer with a report. */
 
-/* Parse the parameters that say how profiles are merged. */
-static int parse_gather(const struct request *r,
-			const struct report_request *query,
-			struct query_merge_options *o, struct err *err)
-{
-	struct str s = { 0 };
-
-	*o = (struct query_merge_options){
-		.one_type = query->one_type,
-		.sample_index = query->options.sample_index,
-	};
-	(void)params_find(&r->params, "group_by", &o->group_by);
-	(void)params_find(&r->params, "aggregate", &s);
-	return aggregate_parse(s, &o->aggregate, err);
-}
-
 /*
  * Refuse to merge when the report is raw or meta, because these reports
  * describe a single profile.
@@ -325,7 +309,7 @@ static int query_side(struct web *w, struct request *r, struct answer *a,
 	if (!rc && s.merged)
 		rc = check_single(query, err);
 	if (!rc)
-		rc = parse_gather(r, query, &o, err);
+		rc = report_request_merging(query, &r->params, &o, err);
 	if (!rc && !s.merged && query->stored) {
 		rc = find_stored(w, r, &s, query->name, a, err);
 	} else if (!rc) {
@@ -374,7 +358,7 @@ static int query_diff(struct web *w, struct request *r, struct answer *a,
 	int rc = check_single(query, err);
 
 	if (!rc)
-		rc = parse_gather(r, query, &o, err);
+		rc = report_request_merging(query, &r->params, &o, err);
 	if (rc)
 		return rc;
 	/* Of its own accord, only counters are compared by rate. */
