@@ -199,6 +199,10 @@ soak_senders() { # Go, Python, Node.js and Java programs push by Pyroscope's lib
   over_programs senders
 }
 
+soak_assistants() { # the SDKs of the Model Context Protocol list and call the tools; needs Go 1.26
+  over_programs assistants
+}
+
 soak_kubernetes() { # 50 000 pods, and 1 000 changes a second for a minute
   over_binary kubernetes
 }

@@ -145,6 +145,7 @@ const struct route web_routes[] = {
 	{ "/adhocprofiles.v1.AdHocProfileService/*", api_connect, ROUTE_MESSAGE,
 	  SCOPE_READ },
 	{ "/vcs.v1.VCSService/*", api_connect, ROUTE_MESSAGE, SCOPE_READ },
+	{ "/mcp", api_mcp, ROUTE_MESSAGE, SCOPE_READ },
 	{ "/pyroscope/render", api_render, ROUTE_READ, SCOPE_READ },
 	{ "/pyroscope/render-diff", api_render_diff, ROUTE_READ, SCOPE_READ },
 	{ "/", web_page_start, ROUTE_READ, SCOPE_READ },
@@ -199,6 +200,8 @@ void web_answer_failure(void *ctx, const struct request *r,
 			     route->handle == api_render ||
 			     route->handle == api_render_diff)) {
 		answer_connect_error(a, err);
+	} else if (route && route->handle == api_mcp) {
+		answer_rpc_error(a, err);
 	} else {
 		answer_error(a, err);
 	}

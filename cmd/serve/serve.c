@@ -253,6 +253,7 @@ static int start_web(struct serve *s, struct err *err)
 		.flags = s->shown,
 		.flag_count = s->flag_count,
 		.version = EVERPROF_VERSION,
+		.mcp = s->f.mcp,
 		.revision = EVERPROF_REVISION,
 		.retention_ms = s->f.retention_ms,
 		.admin_api = s->f.admin_api,

@@ -66,6 +66,7 @@ struct serve_flags {
 	bool admin_api;
 	bool write_receiver;
 	bool push_receiver;
+	bool mcp;
 	int64_t max_new_series;
 	bool access_log;
 };

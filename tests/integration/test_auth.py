@@ -79,6 +79,8 @@ def every_route_requires_authentication_and_scopes(d):
                 assert answer.json()['code'] == 'unauthenticated', answer.body
             elif 'v1development' in path:  # and these, a google.rpc.Status
                 assert answer.json()['code'] == 16, answer.body
+            elif path == '/mcp':  # and these, JSON-RPC
+                assert answer.json()['error']['code'] == -32000, answer.body
             else:
                 assert answer.json()['errorType'] == 'unauthorized', answer.body
         known = {

@@ -99,6 +99,12 @@ void api_push_note_refused(const struct web *w, const struct request *r,
  */
 void api_connect(void *ctx, struct request *r, struct answer *a);
 
+/*
+ * POST /mcp: answers messages of the Model Context Protocol; errors have the form of
+ * JSON-RPC.
+ */
+void api_mcp(void *ctx, struct request *r, struct answer *a);
+
 /* GET /pyroscope/render: a flame graph with a timeline. */
 void api_render(void *ctx, struct request *r, struct answer *a);
 

@@ -118,6 +118,20 @@ void answer_plain_error(struct answer *a, const struct err *err)
 	a->content_type = "text/plain; charset=utf-8";
 }
 
+void answer_rpc_error(struct answer *a, const struct err *err)
+{
+	/* A code for servers (jsonrpc.org/specification, 5.1). */
+	static const char begin[] =
+		"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":";
+
+	answer_error(a, err);
+	buf_reset(&a->body);
+	buf_str(&a->body, begin);
+	json_quote(&a->body, str_of(err->msg));
+	buf_str(&a->body, "}}");
+	a->content_type = "application/json";
+}
+
 void answer_connect_error(struct answer *a, const struct err *err)
 {
 	static const struct {

@@ -55,6 +55,12 @@ void answer_plain_error(struct answer *a, const struct err *err);
 void answer_connect_error(struct answer *a, const struct err *err);
 
 /*
+ * The same as JSON-RPC 2.0 has it, to a message whose id is not known. The status is that
+ * of answer_error().
+ */
+void answer_rpc_error(struct answer *a, const struct err *err);
+
+/*
  * The same in the form of OpenTelemetry's protocol: the message google.rpc.Status, as
  * JSON or in its wire format, of this type, which the answer borrows.
  */

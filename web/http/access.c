@@ -204,7 +204,7 @@ static bool is_friend(struct exchange *x)
  */
 static bool is_forged(const struct exchange *x)
 {
-	return x->foreign && x->route && route_changes(x->route);
+	return x->request.is_foreign && x->route && route_changes(x->route);
 }
 
 /*
@@ -416,7 +416,7 @@ static void find_fault(struct exchange *x)
 
 void access_check(struct exchange *x)
 {
-	x->foreign = is_foreign(x);
+	x->request.is_foreign = is_foreign(x);
 	if (!x->admitted)
 		access_admit(x);
 	if (!x->answer.status && !x->unverified)

@@ -289,6 +289,9 @@ struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
 	r->user_agent = exchange_header(x, "User-Agent");
 	r->accept = exchange_header(x, "Accept");
 	r->connect_timeout = exchange_header(x, "Connect-Timeout-Ms");
+	r->mcp_version = exchange_header(x, "MCP-Protocol-Version");
+	r->mcp_method = exchange_header(x, "Mcp-Method");
+	r->mcp_name = exchange_header(x, "Mcp-Name");
 	r->is_go = str_starts(str_of(r->user_agent), str_of("Go-http-client/"));
 	exchange_take_target(x, method, version);
 	MHD_get_connection_values_n(c, MHD_GET_ARGUMENT_KIND, on_argument, x);

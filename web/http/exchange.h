@@ -112,7 +112,6 @@ struct exchange {
 	bool verifying;
 	enum framing framing; /* how the body is delimited */
 	bool closes;          /* the connection is closed after the answer */
-	bool foreign;         /* sent by a page of another origin */
 	bool bad;             /* the target has an invalid escape or a NUL */
 	/* the target has too many parameters, so some are missing */
 	bool wordy;

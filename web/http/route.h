@@ -37,6 +37,10 @@ struct request {
 	const char *accept;     /* header Accept; "" when absent */
 	/* header Connect-Timeout-Ms; "" when absent */
 	const char *connect_timeout;
+	/* headers MCP-Protocol-Version, Mcp-Method, Mcp-Name; "" when absent */
+	const char *mcp_version;
+	const char *mcp_method;
+	const char *mcp_name;
 	/* whether the client is a Go program, such as go tool pprof */
 	bool is_go;
 	/*
@@ -52,6 +56,8 @@ struct request {
 	const char *if_none_match; /* header If-None-Match; "" when absent */
 	const char *range;         /* header Range; "" when absent */
 	const char *origin;        /* header Origin; "" when absent */
+	/* whether a page of another origin asks, which is not allowed to */
+	bool is_foreign;
 	/* the client's IP address as text; "" when unknown */
 	const char *peer;
 	/* who sends the request; see struct identity */

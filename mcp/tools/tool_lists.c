@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tools list_series and list_labels. */
+#include "mcp/tools/tools.h"
+
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "base/units.h"
+#include "base/vec.h"
+#include "mcp/tools/tool_rows.h"
+#include "model/selector.h"
+#include "model/types.h"
+#include "query/select/string_set.h"
+#include "tsdb/query/querier.h"
+
+/* Series of one name and job. */
+struct series_group {
+	struct str name;
+	struct str job;
+	uint64_t series;
+	size_t first; /* index of a series in the selection */
+};
+
+/* The series that a call selects, and what was found of them. */
+struct listing {
+	struct tool_call *call;
+	struct querier *q;
+	int64_t from;
+	int64_t to;
+	VEC(struct series_group) groups;
+	struct table index;
+	struct string_set texts;
+	struct growth_meter meter;
+};
+
+/* Select the series of a call. The caller calls tool_lists_close() in any case. */
+static int tool_lists_open(struct listing *l, struct tool_call *c,
+			   struct err *err)
+{
+	struct str text = tool_call_text(c, "selector");
+	struct selector s = { 0 };
+	int64_t hour = 3600 * (int64_t)1000;
+	int rc = 0;
+
+	*l = (struct listing){ .call = c };
+	if (text.len)
+		rc = params_selector("selector", text, &s, err);
+	if (!rc)
+		rc = params_range(&c->params, c->params.now_ms - hour,
+				  c->params.now_ms, &l->from, &l->to, err);
+	query_open(c->work, c->db, &l->q);
+	if (!rc)
+		rc = query_select(c->work, l->q, s.matchers, s.count, l->from,
+				  l->to, err);
+	selector_fini(&s);
+	return rc;
+}
+
+static void tool_lists_close(struct listing *l)
+{
+	querier_close(l->q);
+	vec_fini(&l->groups);
+	table_fini(&l->index);
+	string_set_fini(&l->texts);
+}
+
+/* Account for a series, and for the memory of what was found. */
+static int tool_lists_meter(struct listing *l, struct err *err)
+{
+	struct limits limits = query_limits(l->call->work);
+
+	return limits_meter(&limits, &l->meter, 1,
+			    vec_memory(&l->groups) + table_memory(&l->index) +
+				    string_set_memory(&l->texts),
+			    err);
+}
+
+static bool tool_lists_same(const void *ctx, uint32_t i, const void *key)
+{
+	const struct listing *l = ctx;
+	const struct series_group *g = key;
+
+	return str_eq(l->groups.v[i].name, g->name) &&
+	       str_eq(l->groups.v[i].job, g->job);
+}
+
+/* Count a series in its group. */
+static void tool_lists_count(struct listing *l, size_t i)
+{
+	const struct labels *ls = querier_labels(l->q, i);
+	struct series_group g = {
+		.name = labels_get(ls, str_of(LABEL_NAME)),
+		.job = labels_get(ls, str_of("job")),
+		.first = i,
+	};
+	uint64_t hash = hash_bytes(bytes_of(g.name)) ^
+			(hash_bytes(bytes_of(g.job)) * 3);
+	uint32_t at = table_find(&l->index, hash, tool_lists_same, l, &g);
+
+	if (at == TABLE_NONE) {
+		at = (uint32_t)l->groups.count;
+		table_add(&l->index, hash, at);
+		*vec_add(&l->groups) = g;
+	}
+	l->groups.v[at].series++;
+}
+
+static int tool_lists_by_name(const void *a, const void *b)
+{
+	const struct series_group *x = a;
+	const struct series_group *y = b;
+	int c = str_cmp(x->name, y->name);
+
+	return c ? c : str_cmp(x->job, y->job);
+}
+
+/* Add a cell with the sample types of the newest profile of a series. */
+static int tool_lists_types(struct listing *l, struct tool_rows *rows, size_t i,
+			    struct err *err)
+{
+	struct typeset *types = mem_new(struct typeset);
+	struct buf encoded = { 0 };
+	struct buf text = { 0 };
+	int rc = querier_newest_types(l->q, i, &encoded, err);
+
+	if (!rc && typeset_decode(buf_bytes(&encoded), types, NULL))
+		types->count = 0;
+	for (size_t k = 0; !rc && k < types->count; k++)
+		buf_printf(&text, "%s%.*s/%.*s", k ? " " : "",
+			   STR_ARG(types->types[k].type),
+			   STR_ARG(types->types[k].unit));
+	tool_rows_text(rows, str_from(buf_bytes(&text)));
+	buf_fini(&encoded);
+	buf_fini(&text);
+	mem_free(types);
+	/* A list without the types of a damaged profile is still a list. */
+	return rc == ERR_CORRUPT || rc == ERR_NOTFOUND ? 0 : rc;
+}
+
+/* Write a group of series. */
+static int tool_lists_group(struct listing *l, struct tool_rows *rows,
+			    const struct series_group *g, struct err *err)
+{
+	struct times_view times = { .count = 0 };
+	char newest[40] = "";
+	int rc;
+
+	if (!tool_rows_begin(rows))
+		return 0;
+	rc = querier_times(l->q, g->first, l->from, l->to, &times, err);
+	if (rc)
+		return rc;
+	if (times.count)
+		time_format(times.ms[times.count - 1], newest);
+	tool_rows_text(rows, g->name);
+	tool_rows_text(rows, g->job);
+	tool_rows_number(rows, (int64_t)g->series);
+	tool_rows_text(rows, str_of(newest));
+	rc = tool_lists_types(l, rows, g->first, err);
+	(void)tool_rows_end(rows);
+	return rc;
+}
+
+/* Write which rows follow, and the table. */
+static void tool_lists_write(struct listing *l, struct tool_rows *rows,
+			     const char *what)
+{
+	struct tool_call *c = l->call;
+	int64_t next = rows->offset + rows->shown;
+
+	buf_printf(c->text, "# %s %lld to %lld of %lld, of %zu series", what,
+		   (long long)(rows->shown ? rows->offset + 1 : 0),
+		   (long long)next, (long long)rows->seen, querier_count(l->q));
+	if (next < rows->seen)
+		buf_printf(c->text, "; more: offset=%lld", (long long)next);
+	buf_byte(c->text, '\n');
+	if (querier_lost(l->q) && c->warning_count < TOOL_WARNINGS_MAX)
+		c->warnings[c->warning_count++] = arena_printf(
+			c->arena,
+			"some stored data could not be read and is left out; the first error: %s",
+			querier_lost(l->q)->msg);
+	tool_call_warn(c);
+	buf_add(c->text, rows->text.ptr, rows->text.len);
+	json_key(c->facts, "rowsShown");
+	json_int(c->facts, rows->shown);
+	json_key(c->facts, "rowsTotal");
+	json_int(c->facts, rows->seen);
+}
+
+/* Begin the table of a list. */
+static void tool_lists_begin(const struct tool_call *c, struct tool_rows *rows,
+			     const char *columns)
+{
+	tool_rows_init(rows, columns, tool_call_number(c, "offset"),
+		       tool_call_number(c, "limit"), tool_call_room(c));
+}
+
+/* Write the groups of the selected series. */
+static int tool_lists_groups(struct listing *l, struct err *err)
+{
+	struct tool_rows rows;
+	int rc = 0;
+
+	for (size_t i = 0; i < querier_count(l->q) && !rc; i++) {
+		tool_lists_count(l, i);
+		rc = tool_lists_meter(l, err);
+	}
+	if (rc)
+		return rc;
+	if (l->groups.count)
+		qsort(l->groups.v, l->groups.count, sizeof(*l->groups.v),
+		      tool_lists_by_name);
+	tool_lists_begin(l->call, &rows,
+			 "name,job,series,newest profile,sample types");
+	for (size_t i = 0; i < l->groups.count && !rc; i++)
+		rc = tool_lists_group(l, &rows, &l->groups.v[i], err);
+	if (!rc)
+		tool_lists_write(l, &rows, "names and jobs");
+	tool_rows_fini(&rows);
+	return rc;
+}
+
+int tool_list_series(struct tool_call *c, struct err *err)
+{
+	struct listing l;
+	int rc = tool_lists_open(&l, c, err);
+
+	if (!rc)
+		rc = tool_lists_groups(&l, err);
+	tool_lists_close(&l);
+	return rc;
+}
+
+/* Collect the names of the labels of a series, or its value of a label. */
+static int tool_lists_collect(struct listing *l, const struct labels *ls,
+			      struct str label, struct str contains,
+			      struct err *err)
+{
+	struct labels_iter it = labels_iter(ls);
+	struct label one;
+
+	while (labels_next(&it, &one)) {
+		struct str text = label.len ? one.value : one.name;
+
+		if ((!label.len || str_eq(one.name, label)) &&
+		    str_contains_nocase(text, contains))
+			(void)string_set_add(&l->texts, text);
+	}
+	return tool_lists_meter(l, err);
+}
+
+int tool_list_labels(struct tool_call *c, struct err *err)
+{
+	struct str label = tool_call_text(c, "label");
+	struct str contains = tool_call_text(c, "contains");
+	struct tool_rows rows = { 0 };
+	struct listing l;
+	int rc = tool_lists_open(&l, c, err);
+
+	for (size_t i = 0; !rc && i < querier_count(l.q); i++)
+		rc = tool_lists_collect(&l, querier_labels(l.q, i), label,
+					contains, err);
+	if (!rc) {
+		string_set_sort_by_count(&l.texts);
+		tool_lists_begin(c, &rows,
+				 label.len ? "value,series" : "label,series");
+	}
+	for (size_t i = 0; !rc && i < l.texts.count; i++) {
+		if (!tool_rows_begin(&rows))
+			continue;
+		tool_rows_text(&rows, l.texts.v[i].text);
+		tool_rows_number(&rows, (int64_t)l.texts.v[i].added);
+		(void)tool_rows_end(&rows);
+	}
+	if (!rc)
+		tool_lists_write(&l, &rows, label.len ? "values" : "labels");
+	tool_rows_fini(&rows);
+	tool_lists_close(&l);
+	return rc;
+}
