@@ -126,6 +126,16 @@ void buf_utf8(struct buf *b, struct str s, const char *replacement)
 	}
 }
 
+void buf_utf8_char(struct buf *b, uint32_t c)
+{
+	unsigned more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+	static const uint8_t first[] = { 0x00, 0xc0, 0xe0, 0xf0 };
+
+	buf_byte(b, (uint8_t)(first[more] | c >> 6 * more));
+	while (more--)
+		buf_byte(b, (uint8_t)(0x80 | (c >> 6 * more & 0x3f)));
+}
+
 /*
  * Most texts are short, so they are formatted once, on the stack; only longer
  * ones are formatted a second time, into the buffer.

@@ -98,6 +98,9 @@ void buf_str(struct buf *b, const char *s);
  */
 void buf_utf8(struct buf *b, struct str s, const char *replacement);
 
+/* Append a character, given by its number in Unicode, as UTF-8. */
+void buf_utf8_char(struct buf *b, uint32_t c);
+
 /*
  * Append formatted text, or nothing when the text does not fit. A text of 256
  * bytes or more fits only if the buffer has room for a NUL after it, because

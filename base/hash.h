@@ -36,4 +36,10 @@ static inline uint64_t hash_number(uint64_t n)
 	return n * 0x9e3779b97f4a7c15u;
 }
 
+/* The same for a number that outsiders choose; its hash has the seed of hash_key(). */
+static inline uint64_t hash_foreign_number(int64_t n)
+{
+	return hash_key((struct bytes){ (const uint8_t *)&n, sizeof(n) });
+}
+
 #endif

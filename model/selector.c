@@ -105,26 +105,6 @@ static struct str selector_parse_identifier(struct parser *p, bool colons)
 	return (struct str){ .ptr = p->in.ptr + start, .len = p->at - start };
 }
 
-/* Append a Unicode character in UTF-8. */
-static void put_rune(struct buf *b, uint32_t r)
-{
-	if (r < 0x80) {
-		buf_byte(b, (uint8_t)r);
-	} else if (r < 0x800) {
-		buf_byte(b, (uint8_t)(0xc0 | r >> 6));
-		buf_byte(b, (uint8_t)(0x80 | (r & 0x3f)));
-	} else if (r < 0x10000) {
-		buf_byte(b, (uint8_t)(0xe0 | r >> 12));
-		buf_byte(b, (uint8_t)(0x80 | (r >> 6 & 0x3f)));
-		buf_byte(b, (uint8_t)(0x80 | (r & 0x3f)));
-	} else {
-		buf_byte(b, (uint8_t)(0xf0 | r >> 18));
-		buf_byte(b, (uint8_t)(0x80 | (r >> 12 & 0x3f)));
-		buf_byte(b, (uint8_t)(0x80 | (r >> 6 & 0x3f)));
-		buf_byte(b, (uint8_t)(0x80 | (r & 0x3f)));
-	}
-}
-
 /* Read the n digits, octal or hexadecimal, of a numeric escape. */
 static int number_escape(struct parser *p, unsigned n, unsigned base,
 			 uint32_t *out)
@@ -192,7 +172,7 @@ static int selector_escape(struct parser *p, char quote, struct buf *out)
 			p, p->at,
 			"escape sequence is an invalid Unicode code point");
 	if (!rc)
-		put_rune(out, r);
+		buf_utf8_char(out, r);
 	return rc;
 }
 

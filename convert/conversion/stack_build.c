@@ -14,7 +14,7 @@ void stack_build_init(struct stack_build *b)
 	(void)stack_build_labels(b);
 }
 
-/* Whether a function has a name, given as the number of a string. */
+/* Whether function number `i` has the name whose string has the number *key. */
 static bool stack_build_same_function(const void *ctx, uint32_t i,
 				      const void *key)
 {
@@ -117,24 +117,48 @@ static bool stack_build_same_run(const void *ctx, uint32_t i, const void *key)
 			stack_build_bytes(e, *run));
 }
 
+/* The runs of an array, each once. */
+struct stack_runs {
+	struct stack_elements elements;
+	struct table *index;
+	uint32_t run_count;
+};
+
+/*
+ * Return the number of the run with the elements of `run`. *is_new: there is none, so the
+ * number is that of the next one, which the caller adds.
+ */
+static uint32_t stack_build_intern(const struct stack_runs *runs,
+				   struct pprof_run run, bool *is_new)
+{
+	uint64_t hash = hash_key(stack_build_bytes(&runs->elements, run));
+	uint32_t i = table_find(runs->index, hash, stack_build_same_run,
+				&runs->elements, &run);
+
+	*is_new = i == TABLE_NONE;
+	if (!*is_new)
+		return i;
+	table_add(runs->index, hash, runs->run_count);
+	return runs->run_count;
+}
+
 uint32_t stack_build_stack(struct stack_build *b)
 {
-	const struct stack_elements e = { b->p.frames.v, sizeof(*b->p.frames.v),
-					  b->p.stacks.v };
+	struct pprof *p = &b->p;
+	const struct stack_runs runs = { { p->frames.v, sizeof(*p->frames.v),
+					   p->stacks.v },
+					 &b->stacks,
+					 (uint32_t)p->stacks.count };
 	struct pprof_run run = { b->first_frame,
-				 (uint32_t)b->p.frames.count - b->first_frame };
-	uint64_t hash = hash_key(stack_build_bytes(&e, run));
-	uint32_t i =
-		table_find(&b->stacks, hash, stack_build_same_run, &e, &run);
+				 (uint32_t)p->frames.count - b->first_frame };
+	bool is_new;
+	uint32_t i = stack_build_intern(&runs, run, &is_new);
 
-	if (i != TABLE_NONE) {
-		b->p.frames.count = b->first_frame;
-		return i;
-	}
-	i = (uint32_t)b->p.stacks.count;
-	*vec_add(&b->p.stacks) = run;
-	table_add(&b->stacks, hash, i);
-	b->first_frame = (uint32_t)b->p.frames.count;
+	if (is_new)
+		*vec_add(&p->stacks) = run;
+	else
+		p->frames.count = b->first_frame;
+	b->first_frame = (uint32_t)p->frames.count;
 	return i;
 }
 
@@ -152,22 +176,21 @@ void stack_build_label(struct stack_build *b, struct str key, struct str value)
 
 uint32_t stack_build_labels(struct stack_build *b)
 {
-	const struct stack_elements e = { b->p.labels.v, sizeof(*b->p.labels.v),
-					  b->p.label_sets.v };
+	struct pprof *p = &b->p;
+	const struct stack_runs runs = { { p->labels.v, sizeof(*p->labels.v),
+					   p->label_sets.v },
+					 &b->label_sets,
+					 (uint32_t)p->label_sets.count };
 	struct pprof_run run = { b->first_label,
-				 (uint32_t)b->p.labels.count - b->first_label };
-	uint64_t hash = hash_key(stack_build_bytes(&e, run));
-	uint32_t i = table_find(&b->label_sets, hash, stack_build_same_run, &e,
-				&run);
+				 (uint32_t)p->labels.count - b->first_label };
+	bool is_new;
+	uint32_t i = stack_build_intern(&runs, run, &is_new);
 
-	if (i != TABLE_NONE) {
-		b->p.labels.count = b->first_label;
-		return i;
-	}
-	i = (uint32_t)b->p.label_sets.count;
-	*vec_add(&b->p.label_sets) = run;
-	table_add(&b->label_sets, hash, i);
-	b->first_label = (uint32_t)b->p.labels.count;
+	if (is_new)
+		*vec_add(&p->label_sets) = run;
+	else
+		p->labels.count = b->first_label;
+	b->first_label = (uint32_t)p->labels.count;
 	return i;
 }
 
@@ -245,11 +268,29 @@ static void stack_build_samples(struct stack_build *b,
 			    types);
 }
 
+size_t stack_build_encoding(const struct stack_build *b,
+			    const struct stack_part *part, size_t max)
+{
+	/* A merge has what the builder has, and the part is copied twice. */
+	size_t merged = stack_build_memory(b) + 3 * stack_part_memory(part);
+	/* Names and locations are smaller as bytes; each sample repeats its stack. */
+	size_t encoded = stack_build_memory(b);
+
+	for (size_t i = 0; i < part->samples.count && encoded < max; i++) {
+		const struct pprof_sample *s = &part->samples.v[i];
+
+		encoded += 32 + (size_t)b->p.stacks.v[s->stack].count * 5 +
+			   (size_t)b->p.label_sets.v[s->labels].count * 16;
+	}
+	/* A buffer has twice the bytes while it grows. */
+	return merged + 2 * (encoded < max ? encoded : max);
+}
+
 /*
  * A merge of the profile alone has what its samples refer to, and not what other parts
  * do, in the order of Go's encoder.
  */
-void stack_build_encode(struct stack_build *b, struct stack_part *part,
+void stack_build_encode(struct stack_build *b, const struct stack_part *part,
 			const struct stack_head *head, struct buf *out)
 {
 	struct merge *m = merge_new();

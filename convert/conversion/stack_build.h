@@ -51,7 +51,7 @@ struct stack_head {
 /* Begin without anything but label set number 0, which is empty. */
 void stack_build_init(struct stack_build *b);
 
-/* Return the number of a function. */
+/* Return the number of the function with this name; it is added if it is new. */
 uint32_t stack_build_function(struct stack_build *b, struct str name);
 
 /* Add a frame, the caller of the one before, to the stack that is being built. */
@@ -77,8 +77,15 @@ NODISCARD bool stack_part_add(struct stack_part *part,
 			      struct pprof_sample sample,
 			      const int64_t values[STACK_VALUES_MAX]);
 
+/*
+ * Return a bound of the memory that stack_build_encode() takes, in bytes, if `out` has at
+ * most `max` bytes.
+ */
+size_t stack_build_encoding(const struct stack_build *b,
+			    const struct stack_part *part, size_t max);
+
 /* Append the profile of a part to `out`, in the format of pprof. */
-void stack_build_encode(struct stack_build *b, struct stack_part *part,
+void stack_build_encode(struct stack_build *b, const struct stack_part *part,
 			const struct stack_head *head, struct buf *out);
 
 /* Return the memory of everything, in bytes. */

@@ -80,7 +80,7 @@ static int folded_convert_split(const struct folding *f, struct str line,
 	if (!cut || !str_to_i64(number, value) || *value < 0)
 		return err_set(
 			err, ERR_INVALID,
-			"line %zu is no folded stack, such as \"main;work;sum 12\": it does not end with a blank and a whole number (other profiles need the parameter format=pprof or format=jfr)",
+			"line %zu is no folded stack, such as \"main;work;sum 12\": it does not end with a blank and a whole number from 0 (other profiles need the parameter format=pprof or format=jfr)",
 			f->line);
 	if (__builtin_mul_overflow(*value, f->o->factor, value))
 		return err_set(err, ERR_INVALID,
@@ -137,11 +137,12 @@ static int folded_convert_store(struct folding *f, struct err *err)
 	if (!f->part.samples.count)
 		return err_set(err, ERR_INVALID,
 			       "the profile has no line with a stack");
-	/* What encoding takes is not more than what is there. */
-	rc = convert_caller_look(c,
-				 2 * (stack_build_memory(&f->build) +
-				      stack_part_memory(&f->part)),
-				 err);
+	rc = convert_caller_look(
+		c,
+		stack_build_memory(&f->build) + stack_part_memory(&f->part) +
+			stack_build_encoding(&f->build, &f->part,
+					     c->max_profile),
+		err);
 	if (rc)
 		return rc;
 	f->out = buf_init(c->max_profile);

@@ -89,12 +89,18 @@ static int64_t jfr_convert_duration(struct str text)
 		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
 		if (str_is(unit, units[i].unit))
-			return wrap_mul(value, units[i].ns);
+			return __builtin_mul_overflow(value, units[i].ns,
+						      &value) ?
+				       0 :
+				       value;
 	}
 	return 0;
 }
 
-/* Begin the settings of a chunk that has some; other chunks have those before. */
+/*
+ * Forget the settings of earlier chunks at the first setting of this one. A chunk without
+ * settings keeps them.
+ */
 static void jfr_convert_begin_settings(struct recording_settings *s)
 {
 	if (s->is_begun)
@@ -140,7 +146,7 @@ static void jfr_convert_setting(struct recording *x, const struct jfr_object *o)
 	arena_fini(&x->arena);
 }
 
-/* Return the first of some intervals that is said. */
+/* Return the first interval above 0, or the last one. */
 static int64_t jfr_convert_first(const int64_t *v, size_t count)
 {
 	size_t i = 0;
@@ -179,7 +185,8 @@ static struct str jfr_convert_symbol(struct recording *x, uint64_t key)
 	struct jfr_object o;
 
 	if (!jfr_pools_object(&x->pools,
-			      jfr_pools_find(&x->pools, JFR_SYMBOLS, key), &o))
+			      jfr_pools_find(&x->pools, JFR_SYMBOLS, key),
+			      &x->meter, &o))
 		return str_of("");
 	if (!x->names)
 		x->names = jfr_names_new();
@@ -200,12 +207,12 @@ static struct str jfr_convert_method(struct recording *x,
 	struct str of = str_of("");
 	struct str name;
 
-	if (!jfr_pools_object(&x->pools, c, &method))
+	if (!jfr_pools_object(&x->pools, c, &x->meter, &method))
 		return str_of(UNKNOWN);
 	if (jfr_pools_object(&x->pools,
 			     jfr_pools_find(&x->pools, JFR_CLASSES,
 					    method.numbers[JFR_TYPE]),
-			     &class))
+			     &x->meter, &class))
 		of = jfr_convert_symbol(x, class.numbers[JFR_NAME]);
 	name = jfr_convert_symbol(x, method.numbers[JFR_NAME]);
 	if (!of.len || !name.len)
@@ -223,11 +230,11 @@ static uint32_t jfr_convert_function(struct recording *x, uint64_t key)
 
 	if (!c)
 		return stack_build_function(&x->build, str_of(UNKNOWN));
-	if (c->place != TABLE_NONE)
-		return c->place;
+	if (c->made != TABLE_NONE)
+		return c->made;
 	function = stack_build_function(&x->build, jfr_convert_method(x, c));
 	arena_fini(&x->arena);
-	c->place = function;
+	c->made = function;
 	return function;
 }
 
@@ -268,11 +275,12 @@ static int jfr_convert_stack(struct recording *x, uint64_t key, uint32_t *out,
 	struct jfr_object o;
 	int rc = 0;
 
-	if (c && c->place != TABLE_NONE) {
-		*out = c->place;
+	if (c && c->made != TABLE_NONE) {
+		*out = c->made;
 		return 0;
 	}
-	if (jfr_pools_object(&x->pools, c, &o) && o.frame_class != TABLE_NONE)
+	if (jfr_pools_object(&x->pools, c, &x->meter, &o) &&
+	    o.frame_class != TABLE_NONE)
 		rc = jfr_convert_frames(x, &o.frames, o.frame_class, err);
 	/* The value of a sample without a stack counts, too. */
 	if (!rc && stack_build_is_empty(&x->build))
@@ -283,7 +291,7 @@ static int jfr_convert_stack(struct recording *x, uint64_t key, uint32_t *out,
 		return rc;
 	*out = stack_build_stack(&x->build);
 	if (c)
-		c->place = *out;
+		c->made = *out;
 	return 0;
 }
 
@@ -334,13 +342,14 @@ static bool jfr_convert_sleeps(struct recording *x, uint64_t key)
 
 	if (!c)
 		return false;
-	if (c->place == TABLE_NONE && jfr_pools_object(&x->pools, c, &o)) {
+	if (c->made == TABLE_NONE &&
+	    jfr_pools_object(&x->pools, c, &x->meter, &o)) {
 		name = jfr_pools_text(&x->pools, &o.texts[JFR_NAME], &x->arena,
 				      &x->meter);
-		c->place = str_is(name, "STATE_SLEEPING");
+		c->made = str_is(name, "STATE_SLEEPING");
 		arena_fini(&x->arena);
 	}
-	return c->place == 1;
+	return c->made == 1;
 }
 
 /* Whether async-profiler samples by something that is no time: events, or calls. */
@@ -530,9 +539,19 @@ static int jfr_convert_next(struct recording *x, struct bytes *recording,
 	return jfr_convert_chunk(x, err);
 }
 
+/* Whether anything was found. */
+static bool jfr_convert_has_samples(const struct recording *x)
+{
+	for (size_t i = 0; i < JFR_PARTS; i++) {
+		if (x->parts[i].samples.count)
+			return true;
+	}
+	return false;
+}
+
 /*
- * Convert all chunks. What comes before a chunk that cannot be read counts; *why then
- * has the reason.
+ * Convert all chunks. What comes before the damage of a chunk that cannot be read counts;
+ * out->why then has the reason.
  */
 static int jfr_convert_chunks(struct recording *x, struct bytes recording,
 			      struct jfr_result *out, struct err *err)
@@ -547,7 +566,7 @@ static int jfr_convert_chunks(struct recording *x, struct bytes recording,
 	if (rc != ERR_INVALID && rc != ERR_MEDIA)
 		return rc;
 	err_wrap(err, rc, "chunk %zu of the recording cannot be read", number);
-	if (number == 1)
+	if (!jfr_convert_has_samples(x))
 		return rc;
 	out->is_cut = true;
 	out->why = *err;
@@ -600,8 +619,8 @@ static int jfr_convert_store(struct recording *x, enum jfr_part part,
 	bool refused;
 	int rc;
 
-	x->encoding = stack_build_memory(&x->build) +
-		      2 * stack_part_memory(&x->parts[part]);
+	x->encoding = stack_build_encoding(&x->build, &x->parts[part],
+					   c->max_profile);
 	rc = jfr_convert_look(x, err);
 	x->encoding = 0;
 	if (rc)

@@ -33,9 +33,9 @@ struct jfr_options {
 /* What a recording had. */
 struct jfr_result {
 	size_t profiles;
-	/* A chunk cannot be read, so that it and those behind it were left out … */
+	/* The recording is damaged, and what comes behind the damage was left out. */
 	bool is_cut;
-	struct err why; /* … for this reason */
+	struct err why; /* the damage; only set with is_cut */
 };
 
 /*

@@ -14,12 +14,6 @@ enum {
 	LABELS_MAX = 128
 };
 
-/* Return the hash of a key, which the sender chooses. */
-static uint64_t jfr_labels_hash(int64_t key)
-{
-	return hash_key((struct bytes){ (const uint8_t *)&key, sizeof(key) });
-}
-
 static bool jfr_labels_same(const void *ctx, uint32_t i, const void *key)
 {
 	const struct jfr_map *map = ctx;
@@ -30,8 +24,8 @@ static bool jfr_labels_same(const void *ctx, uint32_t i, const void *key)
 /* Return the number of an entry, or TABLE_NONE. */
 static uint32_t jfr_labels_find(const struct jfr_map *map, int64_t key)
 {
-	return table_find(&map->index, jfr_labels_hash(key), jfr_labels_same,
-			  map, &key);
+	return table_find(&map->index, hash_foreign_number(key),
+			  jfr_labels_same, map, &key);
 }
 
 /* Set an entry: of a key that occurs twice, the last counts. */
@@ -43,7 +37,7 @@ static void jfr_labels_set(struct jfr_map *map, const struct jfr_map_entry *e)
 		map->entries.v[i] = *e;
 		return;
 	}
-	table_add(&map->index, jfr_labels_hash(e->key),
+	table_add(&map->index, hash_foreign_number(e->key),
 		  (uint32_t)map->entries.count);
 	*vec_add(&map->entries) = *e;
 }

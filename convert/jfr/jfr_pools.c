@@ -22,12 +22,6 @@ static enum jfr_pool_kind jfr_pools_kind(struct str class)
 	return JFR_POOLS;
 }
 
-/* Return the hash of a key, which the sender chooses. */
-static uint64_t jfr_pools_hash(int64_t key)
-{
-	return hash_key((struct bytes){ (const uint8_t *)&key, sizeof(key) });
-}
-
 static bool jfr_pools_same(const void *ctx, uint32_t i, const void *key)
 {
 	const struct jfr_pool *pool = ctx;
@@ -40,7 +34,7 @@ struct jfr_constant *jfr_pools_find(const struct jfr_pools *p,
 {
 	const struct jfr_pool *pool = &p->pools[kind];
 	int64_t wanted = (int64_t)key;
-	uint32_t i = table_find(&pool->index, jfr_pools_hash(wanted),
+	uint32_t i = table_find(&pool->index, hash_foreign_number(wanted),
 				jfr_pools_same, pool, &wanted);
 
 	return i == TABLE_NONE ? NULL : &pool->constants.v[i];
@@ -54,7 +48,7 @@ static void jfr_pools_add(struct jfr_pools *p, enum jfr_pool_kind kind,
 
 	if (kind == JFR_POOLS || jfr_pools_find(p, kind, (uint64_t)c->key))
 		return;
-	table_add(&pool->index, jfr_pools_hash(c->key),
+	table_add(&pool->index, hash_foreign_number(c->key),
 		  (uint32_t)pool->constants.count);
 	*vec_add(&pool->constants) = *c;
 }
@@ -74,7 +68,7 @@ static int jfr_pools_read_class(struct jfr_pools *p, struct jfr_reader *r,
 	}
 	kind = jfr_pools_kind(p->types->classes.v[class].name);
 	for (uint64_t i = 0; i < count && !r->bad && !rc; i++) {
-		struct jfr_constant c = { .class = class, .place = TABLE_NONE };
+		struct jfr_constant c = { .class = class, .made = TABLE_NONE };
 
 		c.key = (int64_t)jfr_reader_number(r);
 		c.offset = (uint32_t)(r->pos - p->chunk.ptr);
@@ -106,8 +100,12 @@ static int jfr_pools_read_one(struct jfr_pools *p, uint64_t offset,
 	*delta = (int64_t)jfr_reader_number(&r);
 	(void)jfr_reader_fixed(&r, 1); /* flags */
 	classes = jfr_reader_number(&r);
-	for (uint64_t i = 0; i < classes && !r.bad && !rc; i++)
+	for (uint64_t i = 0; i < classes && !r.bad && !rc; i++) {
 		rc = jfr_pools_read_class(p, &r, m, err);
+		convert_meter_note(m, 0);
+		if (!rc)
+			rc = convert_meter_ask(m, err);
+	}
 	if (!rc && r.bad)
 		rc = err_set(err, ERR_INVALID,
 			     "the constants of the recording are malformed");
@@ -148,7 +146,7 @@ int jfr_pools_read(struct jfr_pools *p, const struct jfr_types *types,
 }
 
 bool jfr_pools_object(const struct jfr_pools *p, const struct jfr_constant *c,
-		      struct jfr_object *out)
+		      struct convert_meter *m, struct jfr_object *out)
 {
 	struct jfr_reader r = jfr_reader_init(p->chunk);
 
@@ -156,6 +154,8 @@ bool jfr_pools_object(const struct jfr_pools *p, const struct jfr_constant *c,
 		return false;
 	r.pos += c->offset;
 	jfr_types_object(p->types, c->class, &r, out);
+	/* It may have fields of megabytes that nobody reads. */
+	convert_meter_note(m, (size_t)(r.pos - p->chunk.ptr) - c->offset);
 	return !r.bad;
 }
 
@@ -173,6 +173,7 @@ struct str jfr_pools_text(const struct jfr_pools *p, const struct jfr_text *t,
 		return str_of("");
 	r.pos += c->offset;
 	pooled = jfr_reader_text(&r);
+	convert_meter_note(m, pooled.bytes.len);
 	return jfr_text_decode(&pooled, arena, m);
 }
 

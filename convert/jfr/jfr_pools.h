@@ -29,8 +29,9 @@ struct jfr_constant {
 	int64_t key;
 	uint32_t class;
 	uint32_t offset; /* in the chunk */
-	uint32_t
-		place; /* what the converter has made of it; TABLE_NONE: nothing */
+	/* What the converter has made of it: of a method its function, of a stack
+	 * its stack, of a state whether it is a sleeping one. TABLE_NONE: nothing. */
+	uint32_t made;
 };
 
 /* A pool. */
@@ -58,9 +59,12 @@ NODISCARD int jfr_pools_read(struct jfr_pools *p, const struct jfr_types *types,
 struct jfr_constant *jfr_pools_find(const struct jfr_pools *p,
 				    enum jfr_pool_kind kind, uint64_t key);
 
-/* Read a constant that is an object. False: there is none, or it is malformed. */
+/*
+ * Read a constant that is an object. False: there is none, or it is malformed. The caller
+ * asks the meter afterwards.
+ */
 bool jfr_pools_object(const struct jfr_pools *p, const struct jfr_constant *c,
-		      struct jfr_object *out);
+		      struct convert_meter *m, struct jfr_object *out);
 
 /*
  * Return a text, which may be a constant, as UTF-8, borrowed or of the arena. The caller

@@ -102,26 +102,6 @@ struct jfr_text jfr_reader_text(struct jfr_reader *r)
 	return t;
 }
 
-/* Append a character as UTF-8. */
-static void jfr_text_add(struct buf *out, uint32_t c)
-{
-	if (c < 0x80) {
-		buf_byte(out, (uint8_t)c);
-		return;
-	}
-	if (c < 0x800) {
-		buf_byte(out, (uint8_t)(0xc0 | c >> 6));
-	} else if (c < 0x10000) {
-		buf_byte(out, (uint8_t)(0xe0 | c >> 12));
-		buf_byte(out, (uint8_t)(0x80 | (c >> 6 & 0x3f)));
-	} else {
-		buf_byte(out, (uint8_t)(0xf0 | c >> 18));
-		buf_byte(out, (uint8_t)(0x80 | (c >> 12 & 0x3f)));
-		buf_byte(out, (uint8_t)(0x80 | (c >> 6 & 0x3f)));
-	}
-	buf_byte(out, (uint8_t)(0x80 | (c & 0x3f)));
-}
-
 /* Whether a number is the first, or the second, half of a surrogate pair. */
 static bool jfr_text_is_half(uint32_t c, uint32_t first)
 {
@@ -138,8 +118,8 @@ static void jfr_text_decode_chars(struct bytes b, struct buf *out)
 		uint32_t c = (uint32_t)jfr_reader_number(&r) & 0xffff;
 
 		if (high && jfr_text_is_half(c, 0xdc00)) {
-			jfr_text_add(out, 0x10000 + ((high - 0xd800) << 10) +
-						  (c - 0xdc00));
+			buf_utf8_char(out, 0x10000 + ((high - 0xd800) << 10) +
+						   (c - 0xdc00));
 			high = 0;
 			continue;
 		}
@@ -147,8 +127,8 @@ static void jfr_text_decode_chars(struct bytes b, struct buf *out)
 			buf_byte(out, '?');
 		high = jfr_text_is_half(c, 0xd800) ? c : 0;
 		if (!high)
-			jfr_text_add(out,
-				     jfr_text_is_half(c, 0xdc00) ? '?' : c);
+			buf_utf8_char(out,
+				      jfr_text_is_half(c, 0xdc00) ? '?' : c);
 	}
 	if (high)
 		buf_byte(out, '?');
@@ -169,7 +149,7 @@ struct str jfr_text_decode(const struct jfr_text *t, struct arena *arena,
 	if (t->form == JFR_TEXT_CHARS)
 		jfr_text_decode_chars(b, &out);
 	for (size_t i = 0; t->form == JFR_TEXT_LATIN1 && i < b.len; i++)
-		jfr_text_add(&out, b.ptr[i]);
+		buf_utf8_char(&out, b.ptr[i]);
 	text = arena_str(arena, str_from(buf_bytes(&out)));
 	buf_fini(&out);
 	return text;

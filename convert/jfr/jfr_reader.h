@@ -57,7 +57,7 @@ static inline struct jfr_reader jfr_reader_init(struct bytes b)
 /* Read a number of 1 to 9 bytes, 7 bits in each of the first eight, lowest first. */
 uint64_t jfr_reader_number(struct jfr_reader *r);
 
-/* Read `size` bytes, 1 to 8, as a number, highest first. */
+/* Read `size` bytes, 1 to 8, as a number, the most significant byte first. */
 uint64_t jfr_reader_fixed(struct jfr_reader *r, size_t size);
 
 /* Read `size` bytes. */
@@ -67,7 +67,8 @@ struct bytes jfr_reader_bytes(struct jfr_reader *r, uint64_t size);
 struct jfr_text jfr_reader_text(struct jfr_reader *r);
 
 /*
- * Return a text as UTF-8, borrowed or of the arena; a constant is empty. The caller asks
+ * Return a text as UTF-8, borrowed or of the arena; a constant is empty. A text that the
+ * recording has as UTF-8 is returned as it is, valid or not. The caller asks
  * the meter afterwards.
  */
 struct str jfr_text_decode(const struct jfr_text *t, struct arena *arena,

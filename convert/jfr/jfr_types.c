@@ -128,6 +128,7 @@ static struct jfr_attributes jfr_types_attributes(struct reading_types *x)
 		struct str key = jfr_types_text(x);
 		struct str value = jfr_types_text(x);
 
+		convert_meter_note(x->m, 0);
 		if (str_is(key, "name"))
 			a.name = value;
 		else if (str_is(key, "id"))
@@ -139,7 +140,6 @@ static struct jfr_attributes jfr_types_attributes(struct reading_types *x)
 		else if (str_is(key, "dimension"))
 			a.dimension = value;
 	}
-	convert_meter_note(x->m, count * 16);
 	return a;
 }
 
@@ -212,15 +212,9 @@ static bool jfr_types_same(const void *ctx, uint32_t i, const void *key)
 	return t->ids.v[i] == *(const uint64_t *)key;
 }
 
-/* Return an ID as bytes: the sender chooses it, so its hash must be a secret. */
-static struct bytes jfr_types_key(const uint64_t *id)
-{
-	return (struct bytes){ (const uint8_t *)id, sizeof(*id) };
-}
-
 uint32_t jfr_types_find(const struct jfr_types *t, uint64_t id)
 {
-	return table_find(&t->by_id, hash_key(jfr_types_key(&id)),
+	return table_find(&t->by_id, hash_foreign_number((int64_t)id),
 			  jfr_types_same, t, &id);
 }
 
@@ -230,7 +224,7 @@ static void jfr_types_index(struct jfr_types *t)
 	for (size_t i = 0; i < t->classes.count; i++) {
 		if (jfr_types_find(t, t->ids.v[i]) == TABLE_NONE)
 			table_add(&t->by_id,
-				  hash_key(jfr_types_key(&t->ids.v[i])),
+				  hash_foreign_number((int64_t)t->ids.v[i]),
 				  (uint32_t)i);
 	}
 }
@@ -250,8 +244,11 @@ static bool jfr_types_compile_inner(struct jfr_types *t,
 	       jfr_types_compile(t, class, depth + 1);
 }
 
-/* Append the program of a field, whose class is compiled. */
-static void jfr_types_emit(struct jfr_types *t, struct jfr_field *f)
+/*
+ * Append the program of a field, whose class is compiled. False: there would be too many
+ * operations.
+ */
+static bool jfr_types_emit(struct jfr_types *t, struct jfr_field *f)
 {
 	uint32_t class = jfr_types_find(t, f->class_id);
 	const struct jfr_class *c = &t->classes.v[class];
@@ -260,6 +257,8 @@ static void jfr_types_emit(struct jfr_types *t, struct jfr_field *f)
 							      (uint8_t)c->kind,
 				     .is_array = f->is_array };
 
+	if (t->operations.count + c->program.count >= OPERATIONS_MAX)
+		return false;
 	f->program.first = (uint32_t)t->operations.count;
 	if (one.is_array || one.kind != JFR_OBJECT)
 		*vec_add(&t->operations) = one;
@@ -269,6 +268,7 @@ static void jfr_types_emit(struct jfr_types *t, struct jfr_field *f)
 			*vec_add(&t->operations) = one;
 		}
 	f->program.count = (uint32_t)t->operations.count - f->program.first;
+	return true;
 }
 
 /*
@@ -285,17 +285,20 @@ static bool jfr_types_compile(struct jfr_types *t, uint32_t class, int depth)
 
 	if (c->state != PROGRAM_MISSING)
 		return c->state == PROGRAM_DONE;
+	/* The class may be fine by itself, or in another one. */
+	if (depth == DEPTH_MAX)
+		return false;
 	c->state = PROGRAM_BROKEN;
 	for (uint32_t i = 0; i < c->fields.count; i++) {
-		if (depth == DEPTH_MAX ||
-		    !jfr_types_compile_inner(t, &fields[i], depth))
+		if (!jfr_types_compile_inner(t, &fields[i], depth))
 			return false;
 	}
 	c->program.first = (uint32_t)t->operations.count;
 	for (uint32_t i = 0; i < c->fields.count; i++) {
-		if (t->operations.count > OPERATIONS_MAX)
+		if (!jfr_types_emit(t, &fields[i])) {
+			t->operations.count = c->program.first;
 			return false;
-		jfr_types_emit(t, &fields[i]);
+		}
 		/* A field without bytes would only cost time with each event. */
 		if (fields[i].program.count)
 			fields[kept++] = fields[i];

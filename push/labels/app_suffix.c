@@ -44,6 +44,10 @@ int app_suffix_cut(struct str *app, const struct app_suffix **out,
 	*out = &suffixes[0];
 	if (!dot)
 		return 0;
+	if (!before)
+		return err_set(
+			err, ERR_INVALID,
+			"parameter \"name\" has no name of an application before the dot");
 	end.ptr++;
 	end.len--;
 	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
@@ -55,6 +59,6 @@ int app_suffix_cut(struct str *app, const struct app_suffix **out,
 	}
 	return err_set(
 		err, ERR_INVALID,
-		"parameter \"name\": after its last dot, the name of the application tells what folded stacks count, and \"%.*s\" is not known: append .cpu, .wall, .alloc_space, .inuse_space or another one of Pyroscope's",
+		"parameter \"name\": the ending \".%.*s\" is not known; of folded stacks, it says what the numbers count, such as .cpu, .wall, .alloc_space or .inuse_space",
 		STR_ARG(str_clip(end, 60)));
 }

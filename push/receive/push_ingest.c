@@ -32,7 +32,10 @@ struct ingest_request {
 	struct labels_builder labels;
 };
 
-/* Tell the format by the parameter. An empty one: a form of pprof, or folded stacks. */
+/*
+ * Tell the format by the parameter. Without it: pprof in a form, else folded stacks;
+ * recordings are recognised in push_ingest_form() and push_ingest_body().
+ */
 static int push_ingest_format(const struct push_input *in,
 			      enum ingest_format *out, struct err *err)
 {
@@ -175,23 +178,23 @@ static int push_ingest_inflate(struct pushing *p, struct bytes *part,
 }
 
 /* Note that a recording has nothing that is kept, or that a part of it is missing. */
-static void push_ingest_judge(struct pushing *p, struct jfr_result *result)
+static void push_ingest_judge(struct pushing *p,
+			      const struct jfr_result *result)
 {
 	static const struct err empty = {
 		.msg = "the recording has no samples of a kind that is kept"
 	};
 
-	p->profiles = result->profiles + result->is_cut;
-	if (!result->is_cut) {
-		if (!result->profiles)
-			pushing_note(p, p->origin.app, PUSH_DROPPED, &empty);
-		return;
+	p->profiles = result->profiles;
+	if (result->is_cut) {
+		(void)err_set(
+			&p->damage, ERR_CORRUPT,
+			"%s; what comes before the damage is stored, so do not send the recording again",
+			result->why.msg);
+		pushing_note(p, p->origin.app, PUSH_REFUSED, &p->damage);
+	} else if (!result->profiles) {
+		pushing_note(p, p->origin.app, PUSH_DROPPED, &empty);
 	}
-	err_wrap(
-		&result->why, ERR_CORRUPT,
-		"what comes before it is stored, so do not send the recording again: the end of the recording was left out");
-	pushing_refuse(p, NULL, &result->why);
-	pushing_note(p, p->origin.app, PUSH_REFUSED, &result->why);
 }
 
 /* Convert a recording of JFR. */

@@ -117,6 +117,8 @@ int push_receiver_take(struct push_receiver *r, const struct push_input *in,
 		rc = err_set(err, p.later.code, "%s", p.later.msg);
 	if (!rc && p.refused)
 		rc = push_receiver_tell(&p, err);
+	if (!rc && p.damage.code)
+		rc = err_set(err, p.damage.code, "%s", p.damage.msg);
 	if (rc && !p.noted)
 		pushing_note(&p, p.origin.app,
 			     profile_store_may_retry(rc) ? PUSH_DELAYED :

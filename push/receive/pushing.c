@@ -298,7 +298,7 @@ void pushing_note_kept(struct pushing *p, int rc, const struct err *why)
 	vec_fini(&p->kept);
 }
 
-int pushing_take(struct pushing *p, int64_t bytes, struct err *err)
+int pushing_take_memory(struct pushing *p, int64_t bytes, struct err *err)
 {
 	if (ingest_limiter_take(p->r->o.limiter, p->in->share,
 				(int64_t)p->in->body.len + bytes))
@@ -318,7 +318,7 @@ int pushing_inflate(struct pushing *p, enum push_compression c,
 
 	p->taken += (int64_t)push_body_memory(c, body, size);
 	if (!rc)
-		rc = pushing_take(p, p->taken, err);
+		rc = pushing_take_memory(p, p->taken, err);
 	*out = buf_init(size ? size : 1);
 	return rc ? rc :
 		    push_body_decode(c, profile_store_zstd(p->tools), body, out,
@@ -346,7 +346,7 @@ int pushing_from_json(struct pushing *p,
 			err, ERR_TOOBIG,
 			"the request has more than 2 MiB of JSON: use protocol buffers");
 	p->taken += (int64_t)transcode_json_memory(*message);
-	rc = pushing_take(p, p->taken, err);
+	rc = pushing_take_memory(p, p->taken, err);
 	if (!rc)
 		rc = from_json(*message, out, err);
 	*message = buf_bytes(out);
@@ -358,7 +358,7 @@ static int pushing_convert_take(void *ctx, size_t bytes, struct err *err)
 {
 	struct pushing *p = ctx;
 
-	return pushing_take(p, p->taken + (int64_t)bytes, err);
+	return pushing_take_memory(p, p->taken + (int64_t)bytes, err);
 }
 
 /* Implement convert_caller.check. */

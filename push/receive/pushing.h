@@ -48,7 +48,7 @@ struct pushing {
 	/* Whether the profiles are converted: their labels have the name. */
 	bool is_converted;
 	int64_t from_ms; /* 0: the request does not say it */
-	/* What was taken of the limiter for the message; see pushing_take(). */
+	/* What was taken of the limiter for the message; see pushing_take_memory(). */
 	int64_t taken;
 	size_t profiles; /* of the request */
 	size_t stored;
@@ -63,6 +63,11 @@ struct pushing {
 	 * 0: none. The client sends the whole request again.
 	 */
 	struct err later;
+	/*
+	 * Why a part of the request could not be read, though what comes before it is
+	 * stored. Code 0: nothing. The client must not send the request again.
+	 */
+	struct err damage;
 	/*
 	 * The labels of the profiles that are stored; what became of them is
 	 * known when they are durable.
@@ -104,7 +109,8 @@ NODISCARD int pushing_store(struct pushing *p,
 void pushing_note_kept(struct pushing *p, int rc, const struct err *why);
 
 /* ERR_LIMIT: there is no room for so many bytes in all, beside those of the body. */
-NODISCARD int pushing_take(struct pushing *p, int64_t bytes, struct err *err);
+NODISCARD int pushing_take_memory(struct pushing *p, int64_t bytes,
+				  struct err *err);
 
 /*
  * Decompress the body of a request, or a part of it. The memory is taken from the

@@ -58,7 +58,7 @@ int push_body_size(enum push_compression c, struct bytes body, size_t max,
 		return 0;
 	return err_set(
 		err, ERR_TOOBIG,
-		"the request has %zu bytes decompressed, more than --scrape.max-profile-size and 2 MiB, or it is a gzip stream without its end",
+		"the request says that it has %zu bytes decompressed, more than --scrape.max-profile-size and 2 MiB; if it is a gzip stream without its end, the number means nothing",
 		*size);
 }
 

@@ -147,7 +147,7 @@ static void expect_text(struct jfr_writer *w, const struct jfr_options *o,
 	jfr_writer_fini(w);
 }
 
-/* Convert a recording that has an error, and compare the message. */
+/* Convert a recording, and compare its error, or what is wrong with its end. */
 static void expect_error(struct jfr_writer *w, int code, const char *part)
 {
 	static const struct jfr_options o = { .time_ns = START };
@@ -156,6 +156,10 @@ static void expect_error(struct jfr_writer *w, int code, const char *part)
 	struct err err;
 	int rc = convert_with(buf_bytes(&w->out), &o, &c, &result, &err);
 
+	if (!rc && result.is_cut) {
+		rc = ERR_INVALID;
+		err = result.why;
+	}
 	cr_expect(rc == code, "%s: %s", err_name(rc), err.msg);
 	cr_expect(strstr(err.msg, part), "%s", err.msg);
 	buf_fini(&c.text);

@@ -199,7 +199,7 @@ def a_recording_that_is_cut_off_keeps_its_complete_chunks(d):
     refused(push(e, whole[: len(whole) // 2], 'nothing'), 400, 'it is cut off')
     refused(push(e, b'main;work 12\n', 'nothing'), 400, 'no recording of JFR')
     [row] = [s for s in e.get('/api/v1/senders').data()['senders'] if s['service'] == 'cut']
-    assert (row['stored'], row['refused']) == (1, 1) and 'left out' in row['lastError'], row
+    assert (row['stored'], row['refused']) == (1, 1) and 'chunk 2' in row['lastError'], row
     e.finish()
 
 
@@ -217,7 +217,7 @@ def folded_stacks_are_stored(d):
     }
     assert folded(e, 'tool', 'memory', '', 'alloc_space') == {'a;b': 7}
     refused(push(e, b'main;sum\n', 'script', 'folded'), 400, 'line 1 is no folded stack')
-    refused(push(e, text, 'my.script', 'folded'), 400, '"script" is not known')
+    refused(push(e, text, 'my.script', 'folded'), 400, '".script" is not known')
     refused(push(e, text, 'script', 'speedscope'), 415, 'unsupported format "speedscope"')
     e.finish()
 

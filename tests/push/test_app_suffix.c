@@ -40,5 +40,7 @@ Test(app_suffix, an_unknown_one_is_refused)
 	struct err err;
 
 	cr_expect(app_suffix_cut(&app, &s, &err) == ERR_INVALID);
-	cr_expect(strstr(err.msg, "\"shop\" is not known"), "%s", err.msg);
+	cr_expect(strstr(err.msg, "\".shop\" is not known"), "%s", err.msg);
+	app = str_of(".cpu");
+	cr_expect(app_suffix_cut(&app, &s, &err) == ERR_INVALID);
 }
