@@ -108,8 +108,7 @@ int pprof_type_index(const struct pprof *p, struct str name, size_t *out,
 
 /*
  * Samples are compacted in place: `kept` is never larger than `i`, so no row is
- * overwritten before it is read. Values of a type with ratio 1 do not prevent
- * the removal of a sample, as in pprof's ScaleN.
+ * overwritten before it is read.
  */
 void pprof_scale(struct pprof *p, const double *ratios)
 {
@@ -127,11 +126,10 @@ void pprof_scale(struct pprof *p, const double *ratios)
 		bool keep = false;
 
 		for (size_t t = 0; t < width; t++) {
-			to[t] = from[t];
-			if (ratios[t] == 1)
-				continue;
-			to[t] = measure_integer(
-				round((double)from[t] * ratios[t]));
+			to[t] = ratios[t] == 1 ?
+					from[t] :
+					measure_integer(round((double)from[t] *
+							      ratios[t]));
 			keep = keep || to[t];
 		}
 		p->samples.v[kept] = p->samples.v[i];

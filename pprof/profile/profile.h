@@ -198,7 +198,8 @@ NODISCARD int pprof_type_index(const struct pprof *p, struct str name,
 /*
  * Multiply the values of each sample type by ratios[type], rounding half away
  * from zero, as pprof's ScaleN does. Unless all ratios are 1, drops the samples
- * in which the values of all types with a ratio other than 1 are 0 afterwards.
+ * whose values are all 0 afterwards. ScaleN also drops samples whose only values
+ * are of types with ratio 1: they would be missing from the totals.
  */
 void pprof_scale(struct pprof *p, const double *ratios);
 

@@ -499,6 +499,11 @@ def differences_are_b_less_a(d):
     got = asked(e, report='flamegraph', max_nodes=0, normalize=1, **sides).data()
     assert got['total_of_a'][0] == sum(a.values())
     assert abs(got['total_of'][0] - sum(a.values())) <= len(profiles[3].samples)
+    # Both totals are equal, so nothing is to be scaled.
+    same = {**sides, 'from_a': BEGIN + 3 * MINUTE, 'to_a': BEGIN + 3 * MINUTE + 1}
+    got = asked(e, report='top', normalize=1, **same).data()
+    assert got['total_a'] == got['total_b'] == sum(b.values()), got
+    assert set(top_of(e, normalize=1, **same).values()) <= {(0, 0)}, got
 
 
 @suite.test

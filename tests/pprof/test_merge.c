@@ -608,14 +608,12 @@ Test(profile, values_are_scaled_and_rounded)
 	} table[] = {
 		{ { 1, 1 }, "a 1 3\nb 0 5\nc -3 0\n" },
 		{ { 0.5, 0.5 }, "a 1 2\nb 0 3\nc -2 0\n" },
-		/*
-		 * A value that is not scaled keeps no sample whose scaled
-		 * values are all 0.
-		 */
-		{ { 1, 0.1 }, "b 0 1\n" },
-		{ { 1, 0 }, "" },
+		/* A value that is not scaled keeps its sample. */
+		{ { 1, 0.1 }, "a 1 0\nb 0 1\nc -3 0\n" },
+		{ { 1, 0 }, "a 1 0\nc -3 0\n" },
+		{ { 0, 0 }, "" },
 		{ { -1, -1 }, "a -1 -3\nb 0 -5\nc 3 0\n" },
-		{ { 0.4, 1 }, "c -1 0\n" },
+		{ { 0.4, 1 }, "a 0 3\nb 0 5\nc -1 0\n" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
