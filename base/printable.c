@@ -1,25 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/printable.h"
 
-/*
- * Only sequences of one to three bytes are decoded: the control characters have
- * no longer ones.
- */
+/* The first and the last character of a range that is escaped. */
+struct printable_range {
+	int32_t first;
+	int32_t last;
+};
+
+static const struct printable_range escaped[] = {
+	{ 0x00, 0x1f },       { 0x7f, 0x9f },     { 0x200b, 0x200f },
+	{ 0x2028, 0x202e },   { 0x2060, 0x2069 }, { 0xfeff, 0xfeff },
+	{ 0xe0000, 0xe007f },
+};
+
 int32_t printable_control(struct str s, size_t n)
 {
 	const uint8_t *p = (const uint8_t *)s.ptr;
-	int32_t code = -1;
+	int32_t code = 0;
 
+	if (!n)
+		return -1;
 	if (n == 1)
 		code = p[0];
 	else if (n == 2)
 		code = (p[0] & 0x1f) << 6 | (p[1] & 0x3f);
 	else if (n == 3)
 		code = (p[0] & 0x0f) << 12 | (p[1] & 0x3f) << 6 | (p[2] & 0x3f);
-	if ((code >= 0 && code < 0x20) || (code >= 0x7f && code <= 0x9f) ||
-	    (code >= 0x202a && code <= 0x202e) ||
-	    (code >= 0x2066 && code <= 0x2069))
-		return code;
+	else
+		code = (p[0] & 0x07) << 18 | (p[1] & 0x3f) << 12 |
+		       (p[2] & 0x3f) << 6 | (p[3] & 0x3f);
+	for (size_t i = 0; i < ARRAY_SIZE(escaped); i++) {
+		if (code >= escaped[i].first && code <= escaped[i].last)
+			return code;
+	}
 	return -1;
 }
 

@@ -3,9 +3,16 @@
 
 #include <string.h>
 
-#include "mcp/tools/tool_rows.h"
+#include "base/printable.h"
 
-/* Call fn() for each of the words of a text. */
+enum {
+	/* Of the line of the rows, and of the facts for programs, about. */
+	END_BYTES = 350,
+	ROOM_MIN = 200, /* for rows, whatever comes before them */
+	WARNING_MAX = 250
+};
+
+/* Cut the next word off a text. False: there is none. */
 static bool tool_call_next_word(struct str *rest, struct str *word)
 {
 	*word = str_cut(*rest, ' ', rest);
@@ -148,6 +155,8 @@ int tool_call_read(struct tool_call *c, struct err *err)
 	const struct yaml_node *n = c->arguments;
 	int rc = 0;
 
+	if (n && yaml_is_null(n))
+		c->arguments = n = NULL;
 	if (n && n->kind != YAML_MAP)
 		return err_set(err, ERR_INVALID,
 			       "the arguments must be an object");
@@ -190,19 +199,121 @@ void tool_call_set(struct tool_call *c, const char *param, struct str value)
 			 arena_str(c->arena, value));
 }
 
-size_t tool_call_room(const struct tool_call *c)
+/* Return how many bytes the answer may have. */
+static size_t tool_call_budget(const struct tool_call *c)
 {
 	size_t tokens = (size_t)tool_call_number(c, "max_tokens");
 
-	/* The lines before the rows take some, too. */
-	return tokens * ROWS_TEN_TOKENS / 10 - ROWS_HEAD_BYTES;
+	return tokens * ROWS_BYTES_IN_TEN_TOKENS / 10;
+}
+
+size_t tool_call_room(const struct tool_call *c)
+{
+	size_t budget = tool_call_budget(c);
+	size_t used = c->text->len + END_BYTES;
+
+	return budget > used + ROOM_MIN ? budget - used : ROOM_MIN;
 }
 
 void tool_call_warn(struct tool_call *c)
 {
-	for (size_t i = 0; i < c->warning_count; i++) {
+	size_t i = 0;
+
+	for (; i < c->warning_count &&
+	       c->text->len < tool_call_budget(c) / 2 - WARNING_MAX;
+	     i++) {
 		buf_str(c->text, "# warning: ");
-		tool_rows_name(c->text, str_of(c->warnings[i]), 500);
+		tool_rows_name(c->text, str_of(c->warnings[i]), WARNING_MAX);
 		buf_byte(c->text, '\n');
 	}
+	if (i < c->warning_count)
+		buf_printf(c->text, "# %zu more warnings\n",
+			   c->warning_count - i);
+}
+
+void tool_call_end(struct tool_call *c, const struct tool_rows *rows,
+		   const char *what, const char *more)
+{
+	tool_rows_line(rows, what, c->text);
+	buf_printf(c->text, "%s\n", more);
+	buf_add(c->text, rows->text.ptr, rows->text.len);
+	json_key(c->facts, "rowsShown");
+	json_int(c->facts, rows->shown);
+	json_key(c->facts, "rowsTotal");
+	json_int(c->facts, rows->seen);
+}
+
+/* Return the argument that sets a parameter; NULL: there is none. */
+static const struct tool_arg *tool_call_setter(const struct tool_call *c,
+					       struct str param)
+{
+	for (const struct tool_arg *a = c->args; a->name; a++) {
+		if (a->param && str_is(param, a->param))
+			return a;
+	}
+	return NULL;
+}
+
+/*
+ * If a text begins with the name of a parameter that an argument sets, append the name of
+ * the argument. Returns the length of what it replaces; 0: it does not.
+ */
+static size_t tool_call_rename(const struct tool_call *c, struct str text,
+			       struct buf *out)
+{
+	static const char parameter[] = "parameter \"";
+	static const char index[] = "sample_index \"";
+	const struct tool_arg *a;
+	struct str rest = text;
+	struct str name;
+
+	if (str_starts(text, str_of(index))) {
+		buf_str(out, "sample_type \"");
+		return strlen(index);
+	}
+	if (!str_starts(text, str_of(parameter)))
+		return 0;
+	rest.ptr += strlen(parameter);
+	rest.len -= strlen(parameter);
+	name = str_cut(rest, '"', &rest);
+	a = tool_call_setter(c, name);
+	if (!a)
+		return 0;
+	buf_printf(out, "argument \"%s\"", a->name);
+	return strlen(parameter) + name.len + 1;
+}
+
+/* Return what the model can do about an error of a limit. */
+static const char *tool_call_advice(int code)
+{
+	switch (code) {
+	case ERR_TIMEOUT:
+	case ERR_LIMIT:
+		return "; ask for a shorter time range or for fewer series";
+	default:
+		return "";
+	}
+}
+
+const char *tool_call_explain(const struct tool_call *c, const struct err *err)
+{
+	struct str text = str_of(err->msg);
+	struct buf said = { 0 };
+	struct buf clean = { 0 };
+	const char *out;
+
+	while (text.len) {
+		size_t n = tool_call_rename(c, text, &said);
+
+		if (!n)
+			buf_byte(&said, (uint8_t)text.ptr[n++]);
+		text.ptr += n;
+		text.len -= n;
+	}
+	buf_str(&said, tool_call_advice(err->code));
+	printable_add(&clean, str_from(buf_bytes(&said)));
+	out = arena_strndup(c->arena, str_from(buf_bytes(&clean)));
+	buf_fini(&said);
+	buf_fini(&clean);
+	return out;
 }

@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/yaml.h"
+#include "mcp/tools/tool_rows.h"
 #include "query/select/params.h"
 #include "query/select/query_work.h"
 #include "symbols/names/symbolizer.h"
@@ -71,10 +72,26 @@ int64_t tool_call_number(const struct tool_call *c, const char *name);
 /* Add a parameter of the API. */
 void tool_call_set(struct tool_call *c, const char *param, struct str value);
 
-/* Return how many bytes the rows of the answer may have. */
+/* Return how many bytes the rows of the answer may have, after what it has already. */
 size_t tool_call_room(const struct tool_call *c);
 
-/* Append the warnings to the answer, each in a line that begins with "#". */
+/*
+ * Append the warnings to the answer, each in a line that begins with "#", as long as
+ * they take less than half of it.
+ */
 void tool_call_warn(struct tool_call *c);
+
+/*
+ * Finish the answer: the line of the rows, of which `more` is the end, and the table.
+ * `what` says what a row is.
+ */
+void tool_call_end(struct tool_call *c, const struct tool_rows *rows,
+		   const char *what, const char *more);
+
+/*
+ * Return the message of an error for the model, in the arena: with the names of the
+ * arguments, not of the parameters, and what to do.
+ */
+const char *tool_call_explain(const struct tool_call *c, const struct err *err);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "mcp/tools/tool_pattern.h"
 #include "mcp/tools/tool_report.h"
 #include "model/regex.h"
 #include "pprof/report/report_graph.h"
@@ -46,13 +47,10 @@ static void tool_functions_begin(struct functions *f, const char *columns)
 		       tool_call_number(c, "limit"), tool_call_room(c));
 }
 
-/* Write the answer, and free everything. `shown`: see tool_report_head(). */
+/* Write the answer, and free everything. `shown`: see tool_report_end(). */
 static void tool_functions_close(struct functions *f, int64_t shown)
 {
-	struct buf *text = f->report->call->text;
-
-	tool_report_head(f->report, &f->rows, shown);
-	buf_add(text, f->rows.text.ptr, f->rows.text.len);
+	tool_report_end(f->report, &f->rows, "rows", shown);
 	tool_rows_fini(&f->rows);
 	graph_fini(&f->graph);
 	tool_report_close(f->report);
@@ -94,7 +92,7 @@ static void tool_functions_top_row(struct functions *f, uint32_t node)
 	tool_functions_value(f, flat, total);
 	tool_functions_value(f, graph_mean(n->cum, n->cum_div), total);
 	if (tool_rows_end(&f->rows))
-		f->shown += flat;
+		f->shown = wrap_add(f->shown, flat);
 }
 
 int tool_top(struct tool_call *c, struct err *err)
@@ -160,22 +158,21 @@ static int tool_functions_peek_all(struct functions *f,
 	size_t matched = 0;
 	int rc = 0;
 
-	for (size_t i = 0; i < f->graph.shown.count && !rc; i++) {
+	for (size_t i = 0; i < f->graph.shown.count; i++) {
 		uint32_t node = f->graph.shown.v[i];
 
 		rc = limits_meter(&f->report->options.limits, &meter,
 				  REGEX_WORK, 0, err);
+		if (rc)
+			return rc;
 		if (!regex_matches(symbol, tool_functions_name(f, node)))
 			continue;
 		tool_functions_peek(f, node);
 		matched++;
 	}
-	if (!rc)
-		rc = regex_check_steps(symbol, "function", err);
+	rc = regex_check_steps(symbol, "function", err);
 	if (!rc && !matched)
-		rc = err_set(
-			err, ERR_NOTFOUND,
-			"no function of these profiles matches: top lists the functions");
+		rc = tool_pattern_unmatched(f->report->call, err);
 	return rc;
 }
 
@@ -183,10 +180,12 @@ int tool_peek(struct tool_call *c, struct err *err)
 {
 	struct regex *symbol = NULL;
 	struct functions f;
-	int rc = regex_new_search(tool_call_text(c, "function"), &symbol, err);
+	int rc = tool_pattern_set(c, err);
 
+	if (!rc)
+		rc = regex_new_search(tool_pattern(c), &symbol, err);
 	if (rc)
-		return err_wrap(err, rc, "argument \"function\"");
+		return rc;
 	rc = tool_functions_open(&f, c, "peek", false, err);
 	if (rc) {
 		regex_free(symbol);

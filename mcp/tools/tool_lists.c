@@ -13,12 +13,17 @@
 #include "query/select/string_set.h"
 #include "tsdb/query/querier.h"
 
+enum {
+	/* Of so many series of a group, the newest profile is looked for. */
+	NEWEST_SERIES = 64
+};
+
 /* Series of one name and job. */
 struct series_group {
 	struct str name;
 	struct str job;
 	uint64_t series;
-	size_t first; /* index of a series in the selection */
+	size_t last; /* index of a series in the selection; see `before` */
 };
 
 /* The series that a call selects, and what was found of them. */
@@ -28,6 +33,8 @@ struct listing {
 	int64_t from;
 	int64_t to;
 	VEC(struct series_group) groups;
+	VEC(uint32_t)
+	before; /* of each series, the series before it in its group */
 	struct table index;
 	struct string_set texts;
 	struct growth_meter meter;
@@ -44,7 +51,7 @@ static int tool_lists_open(struct listing *l, struct tool_call *c,
 
 	*l = (struct listing){ .call = c };
 	if (text.len)
-		rc = params_selector("selector", text, &s, err);
+		rc = params_selector("query", text, &s, err);
 	if (!rc)
 		rc = params_range(&c->params, c->params.now_ms - hour,
 				  c->params.now_ms, &l->from, &l->to, err);
@@ -60,6 +67,7 @@ static void tool_lists_close(struct listing *l)
 {
 	querier_close(l->q);
 	vec_fini(&l->groups);
+	vec_fini(&l->before);
 	table_fini(&l->index);
 	string_set_fini(&l->texts);
 }
@@ -70,7 +78,8 @@ static int tool_lists_meter(struct listing *l, struct err *err)
 	struct limits limits = query_limits(l->call->work);
 
 	return limits_meter(&limits, &l->meter, 1,
-			    vec_memory(&l->groups) + table_memory(&l->index) +
+			    vec_memory(&l->groups) + vec_memory(&l->before) +
+				    table_memory(&l->index) +
 				    string_set_memory(&l->texts),
 			    err);
 }
@@ -91,10 +100,10 @@ static void tool_lists_count(struct listing *l, size_t i)
 	struct series_group g = {
 		.name = labels_get(ls, str_of(LABEL_NAME)),
 		.job = labels_get(ls, str_of("job")),
-		.first = i,
+		.last = i,
 	};
-	uint64_t hash = hash_bytes(bytes_of(g.name)) ^
-			(hash_bytes(bytes_of(g.job)) * 3);
+	uint64_t hash = hash_key(bytes_of(g.name)) ^
+			(hash_key(bytes_of(g.job)) * 3);
 	uint32_t at = table_find(&l->index, hash, tool_lists_same, l, &g);
 
 	if (at == TABLE_NONE) {
@@ -102,6 +111,8 @@ static void tool_lists_count(struct listing *l, size_t i)
 		table_add(&l->index, hash, at);
 		*vec_add(&l->groups) = g;
 	}
+	*vec_add(&l->before) = (uint32_t)l->groups.v[at].last;
+	l->groups.v[at].last = i;
 	l->groups.v[at].series++;
 }
 
@@ -137,60 +148,78 @@ static int tool_lists_types(struct listing *l, struct tool_rows *rows, size_t i,
 	return rc == ERR_CORRUPT || rc == ERR_NOTFOUND ? 0 : rc;
 }
 
+/* Find the series of a group that has the newest profile, and its time. */
+static int tool_lists_newest(struct listing *l, const struct series_group *g,
+			     size_t *series, int64_t *ms, struct err *err)
+{
+	size_t at = g->last;
+	int rc = 0;
+
+	*series = at;
+	*ms = INT64_MIN;
+	for (uint64_t i = 0; i < g->series && i < NEWEST_SERIES && !rc; i++) {
+		struct times_view times = { .count = 0 };
+
+		rc = querier_times(l->q, at, l->from, l->to, &times, err);
+		/* The list also has series whose data are damaged. */
+		rc = rc == ERR_CORRUPT ? 0 : rc;
+		if (!rc && times.count && times.ms[times.count - 1] > *ms) {
+			*ms = times.ms[times.count - 1];
+			*series = at;
+		}
+		if (!rc)
+			rc = tool_lists_meter(l, err);
+		at = l->before.v[at];
+	}
+	return rc;
+}
+
 /* Write a group of series. */
 static int tool_lists_group(struct listing *l, struct tool_rows *rows,
 			    const struct series_group *g, struct err *err)
 {
-	struct times_view times = { .count = 0 };
 	char newest[40] = "";
+	size_t series;
+	int64_t ms;
 	int rc;
 
 	if (!tool_rows_begin(rows))
 		return 0;
-	rc = querier_times(l->q, g->first, l->from, l->to, &times, err);
+	rc = tool_lists_newest(l, g, &series, &ms, err);
 	if (rc)
 		return rc;
-	if (times.count)
-		time_format(times.ms[times.count - 1], newest);
+	if (ms != INT64_MIN)
+		time_format(ms, newest);
 	tool_rows_text(rows, g->name);
 	tool_rows_text(rows, g->job);
 	tool_rows_number(rows, (int64_t)g->series);
 	tool_rows_text(rows, str_of(newest));
-	rc = tool_lists_types(l, rows, g->first, err);
+	rc = tool_lists_types(l, rows, series, err);
 	(void)tool_rows_end(rows);
 	return rc;
 }
 
-/* Write which rows follow, and the table. */
-static void tool_lists_write(struct listing *l, struct tool_rows *rows,
-			     const char *what)
+/* Write how many series there are, and warnings: what comes before the rows. */
+static void tool_lists_head(struct listing *l)
 {
 	struct tool_call *c = l->call;
-	int64_t next = rows->offset + rows->shown;
 
-	buf_printf(c->text, "# %s %lld to %lld of %lld, of %zu series", what,
-		   (long long)(rows->shown ? rows->offset + 1 : 0),
-		   (long long)next, (long long)rows->seen, querier_count(l->q));
-	if (next < rows->seen)
-		buf_printf(c->text, "; more: offset=%lld", (long long)next);
-	buf_byte(c->text, '\n');
-	if (querier_lost(l->q) && c->warning_count < TOOL_WARNINGS_MAX)
+	buf_printf(c->text, "# %zu series\n", querier_count(l->q));
+	if (querier_lost(l->q))
 		c->warnings[c->warning_count++] = arena_printf(
 			c->arena,
 			"some stored data could not be read and is left out; the first error: %s",
 			querier_lost(l->q)->msg);
 	tool_call_warn(c);
-	buf_add(c->text, rows->text.ptr, rows->text.len);
-	json_key(c->facts, "rowsShown");
-	json_int(c->facts, rows->shown);
-	json_key(c->facts, "rowsTotal");
-	json_int(c->facts, rows->seen);
 }
 
 /* Begin the table of a list. */
-static void tool_lists_begin(const struct tool_call *c, struct tool_rows *rows,
+static void tool_lists_begin(struct listing *l, struct tool_rows *rows,
 			     const char *columns)
 {
+	const struct tool_call *c = l->call;
+
+	tool_lists_head(l);
 	tool_rows_init(rows, columns, tool_call_number(c, "offset"),
 		       tool_call_number(c, "limit"), tool_call_room(c));
 }
@@ -210,12 +239,12 @@ static int tool_lists_groups(struct listing *l, struct err *err)
 	if (l->groups.count)
 		qsort(l->groups.v, l->groups.count, sizeof(*l->groups.v),
 		      tool_lists_by_name);
-	tool_lists_begin(l->call, &rows,
+	tool_lists_begin(l, &rows,
 			 "name,job,series,newest profile,sample types");
 	for (size_t i = 0; i < l->groups.count && !rc; i++)
 		rc = tool_lists_group(l, &rows, &l->groups.v[i], err);
 	if (!rc)
-		tool_lists_write(l, &rows, "names and jobs");
+		tool_call_end(l->call, &rows, "names and jobs", "");
 	tool_rows_fini(&rows);
 	return rc;
 }
@@ -262,7 +291,7 @@ int tool_list_labels(struct tool_call *c, struct err *err)
 					contains, err);
 	if (!rc) {
 		string_set_sort_by_count(&l.texts);
-		tool_lists_begin(c, &rows,
+		tool_lists_begin(&l, &rows,
 				 label.len ? "value,series" : "label,series");
 	}
 	for (size_t i = 0; !rc && i < l.texts.count; i++) {
@@ -273,7 +302,7 @@ int tool_list_labels(struct tool_call *c, struct err *err)
 		(void)tool_rows_end(&rows);
 	}
 	if (!rc)
-		tool_lists_write(&l, &rows, label.len ? "values" : "labels");
+		tool_call_end(c, &rows, label.len ? "values" : "labels", "");
 	tool_rows_fini(&rows);
 	tool_lists_close(&l);
 	return rc;

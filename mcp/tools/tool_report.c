@@ -8,7 +8,9 @@
 
 enum {
 	/* Of so many series, the times are looked at to say when there are some. */
-	NEAREST_SERIES = 64
+	SPAN_SERIES = 64,
+	LINK_MAX = 600, /* longest link, in bytes; a longer one is left out */
+	LABEL_MAX = 60  /* longest sample type and unit, in bytes */
 };
 
 /* The names of the parameters of a side. */
@@ -35,12 +37,36 @@ static void tool_report_default(struct tool_call *c, const char *param,
 		tool_call_set(c, param, value);
 }
 
-/* Set the parameters that arguments may leave out: the last hour, and side b. */
+/*
+ * Set the parameters of the sides that arguments may leave out. With a selector alone,
+ * side b has the times of side a; without, side b is the last hour, and side a ends where
+ * side b begins.
+ */
+static void tool_report_default_sides(struct tool_call *c)
+{
+	struct str selector = { .len = 0 };
+	struct str other;
+	struct str from = str_of("now-1h");
+	struct str to = str_of("now");
+	struct str given;
+
+	(void)params_find(&c->params, "query_a", &selector);
+	if (params_find(&c->params, "query_b", &other)) {
+		(void)params_find(&c->params, "from_a", &from);
+		(void)params_find(&c->params, "to_a", &to);
+	} else if (!params_find(&c->params, "from_b", &given)) {
+		tool_report_default(c, "to_a", from);
+	}
+	tool_report_default(c, "query_b", selector);
+	tool_report_default(c, "from_b", from);
+	tool_report_default(c, "to_b", to);
+	tool_report_default(c, "to_a", str_of("now"));
+}
+
+/* Set the parameters that arguments may leave out. */
 static void tool_report_defaults(struct tool_call *c, const char *kind,
 				 bool is_diff)
 {
-	struct str selector = { .len = 0 };
-
 	tool_call_set(c, "mode", str_of(is_diff ? "diff" : "merge"));
 	tool_call_set(c, "report", str_of(kind));
 	if (!is_diff) {
@@ -48,36 +74,33 @@ static void tool_report_defaults(struct tool_call *c, const char *kind,
 		tool_report_default(c, "to", str_of("now"));
 		return;
 	}
-	(void)params_find(&c->params, "query_a", &selector);
-	tool_report_default(c, "query_b", selector);
-	tool_report_default(c, "from_b", str_of("now-1h"));
-	tool_report_default(c, "to_b", str_of("now"));
-	tool_report_default(c, "to_a", str_of("now"));
+	tool_report_default_sides(c);
 	tool_report_default(c, "normalize", str_of("auto"));
 	/* The rows have both sides. */
 	tool_call_set(c, "diff", str_of("diff_base"));
 }
 
-/* The times at which some series have profiles. */
-struct nearest {
+/* The time that the profiles of some series span. */
+struct span {
 	int64_t first;
 	int64_t last;
-	size_t series;
 };
 
 /* Find out when the series of a selector have profiles. */
-static int tool_report_nearest(struct tool_call *c, const struct query_spec *s,
-			       struct nearest *out, struct err *err)
+static int tool_report_span(struct tool_call *c, const struct query_spec *s,
+			    struct span *out, struct err *err)
 {
 	CLEANUP(querier_closep) struct querier *q = NULL;
+	size_t count;
 	int rc;
 
-	*out = (struct nearest){ .first = INT64_MAX, .last = INT64_MIN };
+	*out = (struct span){ .first = INT64_MAX, .last = INT64_MIN };
 	query_open(c->work, c->db, &q);
+	/* As merges select: without heartbeats that nobody asked for. */
 	rc = query_select(c->work, q, s->selector.matchers, s->selector.count,
 			  INT64_MIN, INT64_MAX, err);
-	out->series = rc ? 0 : querier_count(q);
-	for (size_t i = 0; !rc && i < out->series && i < NEAREST_SERIES; i++) {
+	count = rc ? 0 : querier_count(q);
+	for (size_t i = 0; !rc && i < count && i < SPAN_SERIES; i++) {
 		struct times_view times = { .count = 0 };
 
 		rc = querier_times(q, i, INT64_MIN, INT64_MAX, &times, err);
@@ -89,27 +112,32 @@ static int tool_report_nearest(struct tool_call *c, const struct query_spec *s,
 	return rc;
 }
 
-/* Say that nothing is selected, and what would be. */
+/*
+ * Say, after the message that nothing is selected, what would be. An error of this search
+ * leaves the message as it is.
+ */
 static int tool_report_empty(struct tool_call *c, const struct query_spec *s,
 			     struct err *err)
 {
-	struct nearest n;
-	int rc = tool_report_nearest(c, s, &n, err);
+	struct err none;
+	struct span found;
 	char first[40];
 	char last[40];
+	int rc = tool_report_span(c, s, &found, &none);
 
 	if (rc)
-		return rc;
-	if (n.first > n.last)
+		return err->code;
+	if (found.first > found.last)
 		return err_set(
 			err, ERR_NOTFOUND,
 			"no series matches the selector: list_series lists those that there are");
-	time_format(n.first, first);
-	time_format(n.last, last);
+	time_format(found.first, first);
+	time_format(found.last, last);
+	none = *err;
 	return err_set(
 		err, ERR_NOTFOUND,
-		"the selector has no profile in this time range: its profiles are from %s to %s",
-		first, last);
+		"%.300s; the series that match have profiles from %s to %s",
+		none.msg, first, last);
 }
 
 /* Merge the profiles of a side. */
@@ -195,11 +223,133 @@ static void tool_report_fini(struct tool_report *t)
 	}
 }
 
+/* Append a link to the same view of the page. */
+static void tool_report_link(const struct tool_report *t)
+{
+	static const char *const kept[] = {
+		"query",     "from",    "to",     "query_a",  "from_a",
+		"to_a",      "query_b", "from_b", "to_b",     "sample_index",
+		"aggregate", "focus",   "ignore", "tagfocus", "group_by",
+	};
+	static const char *const normalize[] = {
+		[NORMALIZE_NONE] = "0",
+		[NORMALIZE_TOTAL] = "1",
+		[NORMALIZE_RATE] = "rate",
+		[NORMALIZE_AUTO] = "",
+	};
+	struct buf url = { 0 };
+	struct str value;
+
+	buf_str(&url, t->is_diff ? "/compare" : "/");
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
+		if (params_find(&t->call->params, kept[i], &value))
+			url_add_param(&url, kept[i], value);
+	}
+	if (t->is_diff && *normalize[t->request.normalize])
+		url_add_param(&url, "normalize",
+			      str_of(normalize[t->request.normalize]));
+	if (url.len <= LINK_MAX)
+		buf_printf(t->call->text, "# page: %s\n", buf_cstr(&url));
+	buf_fini(&url);
+}
+
+/* Append a total in a unit that people read. */
+static void tool_report_total(const struct tool_report *t, const char *of,
+			      int64_t total)
+{
+	struct buf *out = t->call->text;
+
+	buf_str(out, of);
+	measure_label(out, total, t->report.unit, str_of("auto"));
+}
+
+/* Append how many profiles were merged. */
+static void tool_report_count(struct buf *out, const struct query_merge *m)
+{
+	buf_printf(out, "%zu profile%s of %zu series", m->profiles,
+		   m->profiles == 1 ? "" : "s", m->series);
+}
+
+/* Append the totals of both sides, and how they were made comparable. */
+static void tool_report_sides(const struct tool_report *t)
+{
+	static const char *const scaled[] = {
+		[NORMALIZE_NONE] = "not scaled",
+		[NORMALIZE_TOTAL] = "side b is scaled to the total of side a",
+		[NORMALIZE_RATE] = "side b is scaled to the time of side a",
+	};
+	struct buf *out = t->call->text;
+
+	tool_report_total(t, "# total of side a ", t->report.total_a);
+	buf_str(out, " (");
+	tool_report_count(out, &t->merges[1]);
+	tool_report_total(t, "), of side b ", t->report.total_b);
+	buf_str(out, " (");
+	tool_report_count(out, &t->merges[0]);
+	buf_printf(out, "), %s\n", scaled[t->profile.scaled]);
+}
+
+/* Append the lines before the rows: what they are of, a link, and warnings. */
+static void tool_report_head(struct tool_report *t)
+{
+	struct tool_call *c = t->call;
+
+	if (t->is_diff) {
+		tool_report_sides(t);
+	} else {
+		tool_report_total(t, "# total ", t->report.total);
+		buf_str(c->text, " of ");
+		tool_report_count(c->text, &t->merges[0]);
+		buf_byte(c->text, '\n');
+	}
+	buf_printf(c->text, "# sample type %.*s/%.*s\n", STR_ARG(t->type),
+		   STR_ARG(t->unit));
+	tool_report_link(t);
+	for (size_t i = 0; i < t->profile.warning_count &&
+			   c->warning_count < TOOL_WARNINGS_MAX;
+	     i++)
+		c->warnings[c->warning_count++] = t->profile.warnings[i];
+	tool_call_warn(c);
+}
+
+/* Add the same facts for programs. */
+static void tool_report_facts(const struct tool_report *t)
+{
+	struct json *j = t->call->facts;
+
+	json_key(j, "sampleType");
+	json_str(j, t->type);
+	json_key(j, "unit");
+	json_str(j, t->unit);
+	if (t->is_diff) {
+		json_key(j, "totalA");
+		json_int(j, t->report.total_a);
+		json_key(j, "totalB");
+		json_int(j, t->report.total_b);
+	} else {
+		json_key(j, "total");
+		json_int(j, t->report.total);
+	}
+	json_key(j, "profiles");
+	json_int(j, (int64_t)(t->merges[0].profiles + t->merges[1].profiles));
+}
+
+/* Return a name that a profile has, without what could break a line, in the arena. */
+static struct str tool_report_name(const struct tool_report *t, struct str name)
+{
+	struct buf clean = { 0 };
+	struct str out;
+
+	tool_rows_name(&clean, name, LABEL_MAX);
+	out = arena_str(t->call->arena, str_from(buf_bytes(&clean)));
+	buf_fini(&clean);
+	return out;
+}
+
 int tool_report_open(struct tool_call *c, const char *kind, bool is_diff,
 		     struct tool_report **out, struct err *err)
 {
 	struct tool_report *t = arena_new(c->arena, struct tool_report);
-	int64_t total;
 	int rc;
 
 	t->call = c;
@@ -211,8 +361,11 @@ int tool_report_open(struct tool_call *c, const char *kind, bool is_diff,
 		tool_report_fini(t);
 		return rc;
 	}
-	total = t->report.total;
-	(void)measure_scale(total, t->report.unit, str_of("auto"), &t->unit);
+	(void)measure_scale(t->report.total, t->report.unit, str_of("auto"),
+			    &t->shown_unit);
+	t->type = tool_report_name(t, t->report.type);
+	t->unit = tool_report_name(t, t->report.unit);
+	tool_report_head(t);
 	*out = t;
 	return 0;
 }
@@ -228,103 +381,36 @@ double tool_report_scale(const struct tool_report *t, int64_t value)
 	struct str unused;
 
 	return measure_scale(value, t->report.unit,
-			     t->unit.len ? t->unit : t->report.unit, &unused);
+			     t->shown_unit.len ? t->shown_unit : t->report.unit,
+			     &unused);
 }
 
 const char *tool_report_column(const struct tool_report *t, const char *name)
 {
-	if (!t->unit.len)
-		return name;
-	return arena_printf(t->call->arena, "%s (%.*s)", name,
-			    STR_ARG(t->unit));
+	/* Units that are not known, which could have commas, have no name here. */
+	return t->shown_unit.len ? arena_printf(t->call->arena, "%s (%.*s)",
+						name, STR_ARG(t->shown_unit)) :
+				   name;
 }
 
-/* Append a link to the same view of the page. */
-static void tool_report_link(const struct tool_report *t)
+int tool_report_write(struct tool_report *t, struct buf *out, struct err *err)
 {
-	static const char *const kept[] = { "query",        "from",   "to",
-					    "query_a",      "from_a", "to_a",
-					    "query_b",      "from_b", "to_b",
-					    "sample_index", "focus" };
-	struct buf url = { 0 };
-	struct str value;
+	int rc;
 
-	buf_str(&url, t->is_diff ? "/compare" : "/");
-	for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
-		if (params_find(&t->call->params, kept[i], &value))
-			url_add_param(&url, kept[i], value);
-	}
-	buf_printf(t->call->text, "# page: %s\n", buf_cstr(&url));
-	buf_fini(&url);
+	*out = buf_init((size_t)t->call->work->memory->max);
+	rc = t->request.type->write(&t->report, out, err);
+	return rc ? rc : query_take(t->call->work, (int64_t)out->cap, err);
 }
 
-/* Add the facts of the head for programs. */
-static void tool_report_facts(const struct tool_report *t,
-			      const struct tool_rows *rows)
+void tool_report_end(struct tool_report *t, const struct tool_rows *rows,
+		     const char *what, int64_t shown_value)
 {
-	struct json *j = t->call->facts;
+	const char *more = "";
 
-	json_key(j, "total");
-	json_int(j, t->report.total);
-	json_key(j, "unit");
-	json_str(j, t->report.unit);
-	json_key(j, "sampleType");
-	json_str(j, t->report.type);
-	json_key(j, "rowsShown");
-	json_int(j, rows->shown);
-	json_key(j, "rowsTotal");
-	json_int(j, rows->seen);
-	json_key(j, "series");
-	json_int(j, (int64_t)(t->merges[0].series + t->merges[1].series));
-	json_key(j, "profiles");
-	json_int(j, (int64_t)(t->merges[0].profiles + t->merges[1].profiles));
-}
-
-/* Append which rows follow. */
-static void tool_report_rows(const struct tool_report *t,
-			     const struct tool_rows *rows, int64_t shown_value)
-{
-	struct buf *out = t->call->text;
-	int64_t next = rows->offset + rows->shown;
-
-	buf_printf(out, "# rows %lld to %lld of %lld",
-		   (long long)(rows->shown ? rows->offset + 1 : 0),
-		   (long long)next, (long long)rows->seen);
 	if (shown_value >= 0 && t->report.total > 0)
-		buf_printf(out, ", which have %.1f %% of the total",
-			   100 * (double)shown_value / (double)t->report.total);
-	if (next < rows->seen)
-		buf_printf(out, "; more: offset=%lld", (long long)next);
-	buf_byte(out, '\n');
-}
-
-void tool_report_head(struct tool_report *t, const struct tool_rows *rows,
-		      int64_t shown_value)
-{
-	struct tool_call *c = t->call;
-	struct report *r = &t->report;
-
-	buf_str(c->text, "# total ");
-	if (t->is_diff)
-		buf_str(c->text, "of side a ");
-	measure_label(c->text, t->is_diff ? r->total_a : r->total, r->unit,
-		      str_of("auto"));
-	if (t->is_diff) {
-		buf_str(c->text, ", of side b ");
-		measure_label(c->text, r->total_b, r->unit, str_of("auto"));
-		if (t->request.normalize != NORMALIZE_NONE)
-			buf_str(c->text, " (made comparable)");
-	}
-	buf_printf(c->text, ", %.*s/%.*s of %zu profiles of %zu series\n",
-		   STR_ARG(r->type), STR_ARG(r->unit),
-		   t->merges[0].profiles + t->merges[1].profiles,
-		   t->merges[0].series + t->merges[1].series);
-	tool_report_rows(t, rows, shown_value);
-	tool_report_link(t);
-	for (size_t i = 0; i < t->profile.warning_count &&
-			   c->warning_count < TOOL_WARNINGS_MAX;
-	     i++)
-		c->warnings[c->warning_count++] = t->profile.warnings[i];
-	tool_call_warn(c);
-	tool_report_facts(t, rows);
+		more = arena_printf(
+			t->call->arena, "; these have %.1f %% of the total",
+			100 * (double)shown_value / (double)t->report.total);
+	tool_report_facts(t);
+	tool_call_end(t->call, rows, what, more);
 }

@@ -25,13 +25,16 @@ struct tool_report {
 	struct report_profile profile;
 	struct report_options options;
 	struct report report;
-	/* The unit in which values are shown. */
+	struct str
+		type; /* the sample type, and its unit, as names that can be shown */
 	struct str unit;
+	struct str
+		shown_unit; /* in which values are shown; empty: it has no name */
 };
 
 /*
- * Merge what the arguments select, and make the report of a kind, such as "top". The
- * caller calls tool_report_close() after success. ERR_NOTFOUND: no profile is selected,
+ * Merge what the arguments select, make the report of a kind, such as "top", and append
+ * the first lines of the answer: the total, a link, and warnings. The caller calls tool_report_close() after success. ERR_NOTFOUND: no profile is selected,
  * and the message says when there are some; ERR_INVALID: an argument is wrong; and the
  * errors of merges and reports.
  */
@@ -49,11 +52,18 @@ double tool_report_scale(const struct tool_report *t, int64_t value);
 const char *tool_report_column(const struct tool_report *t, const char *name);
 
 /*
- * Append the first lines of the answer: the total, which rows follow and how much of
- * the total they have (less than 0: this makes no sense), a link, and warnings. Add the
- * same facts for programs.
+ * Write the report as text, in memory that the call has taken; the caller frees `out` in
+ * any case. Errors of the report; ERR_LIMIT.
  */
-void tool_report_head(struct tool_report *t, const struct tool_rows *rows,
-		      int64_t shown_value);
+NODISCARD int tool_report_write(struct tool_report *t, struct buf *out,
+				struct err *err);
+
+/*
+ * Finish the answer: which rows there are and how much of the total they have (less than
+ * 0: this makes no sense), the rows, and the facts for programs. `what` says what a row
+ * is.
+ */
+void tool_report_end(struct tool_report *t, const struct tool_rows *rows,
+		     const char *what, int64_t shown_value);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/tools/tool_rows.h"
 
-#include <string.h>
-
 #include "base/json.h"
+#include "base/printable.h"
 
 void tool_rows_init(struct tool_rows *t, const char *columns, int64_t offset,
 		    int64_t limit, size_t max_bytes)
@@ -31,36 +30,24 @@ static void tool_rows_separate(struct tool_rows *t)
 
 void tool_rows_name(struct buf *out, struct str name, size_t max)
 {
-	struct str clipped = str_clip(name, max);
-
-	while (clipped.len) {
-		size_t n = str_utf8_len(clipped);
-
-		/* Neither control characters nor bytes of no character. */
-		if (n == 1 ? (unsigned char)*clipped.ptr >= ' ' &&
-				     *clipped.ptr != 0x7f :
-			     n > 1)
-			buf_add(out, clipped.ptr, n);
-		n = n ? n : 1;
-		clipped.ptr += n;
-		clipped.len -= n;
-	}
+	printable_add(out, str_clip(name, max));
 	if (name.len > max)
 		buf_str(out, "...");
 }
 
-void tool_rows_text(struct tool_rows *t, struct str text)
+/* Whether a character may be in a cell without quotes. */
+static bool tool_rows_is_plain(char c)
 {
-	struct buf clean = { 0 };
-	struct str s;
-	bool quoted;
+	return c > ' ' && c < 0x7f && c != ',' && c != '"' && c != '#';
+}
 
+/* Add a cell. */
+static void tool_rows_cell(struct tool_rows *t, struct str s, bool quoted)
+{
 	tool_rows_separate(t);
-	tool_rows_name(&clean, text, ROWS_NAME_MAX);
-	s = str_from(buf_bytes(&clean));
-	/* A name that reads like a sentence is seen to be a name. */
-	quoted = !s.len || memchr(s.ptr, ',', s.len) ||
-		 memchr(s.ptr, '"', s.len) || memchr(s.ptr, ' ', s.len);
+	for (size_t i = 0; i < s.len && !quoted; i++)
+		quoted = !tool_rows_is_plain(s.ptr[i]);
+	quoted |= !s.len;
 	if (quoted)
 		buf_byte(&t->row, '"');
 	for (size_t i = 0; i < s.len; i++) {
@@ -70,7 +57,44 @@ void tool_rows_text(struct tool_rows *t, struct str text)
 	}
 	if (quoted)
 		buf_byte(&t->row, '"');
+}
+
+void tool_rows_text(struct tool_rows *t, struct str text)
+{
+	struct buf clean = { 0 };
+
+	tool_rows_name(&clean, text, ROWS_NAME_MAX);
+	tool_rows_cell(t, str_from(buf_bytes(&clean)), false);
 	buf_fini(&clean);
+}
+
+void tool_rows_names(struct tool_rows *t, struct str text, char separator,
+		     size_t max)
+{
+	size_t count = str_count(text, separator) + 1;
+	size_t out = count > max ? count - max : 0; /* names left out */
+	struct buf clean = { 0 };
+
+	for (size_t i = 0; i < count; i++) {
+		struct str name = str_cut(text, separator, &text);
+
+		if (out && i == max / 2)
+			buf_printf(&clean, "...%zu more...%c", out, separator);
+		if (out && i >= max / 2 && i < max / 2 + out)
+			continue;
+		tool_rows_name(&clean, name, ROWS_NAME_MAX);
+		if (i + 1 < count)
+			buf_byte(&clean, (uint8_t)separator);
+	}
+	tool_rows_cell(t, str_from(buf_bytes(&clean)), true);
+	buf_fini(&clean);
+}
+
+void tool_rows_line_text(struct tool_rows *t, struct str line)
+{
+	printable_add_lines(&t->row, str_clip(line, ROWS_NAME_MAX));
+	if (line.len > ROWS_NAME_MAX)
+		buf_str(&t->row, "...");
 }
 
 void tool_rows_number(struct tool_rows *t, int64_t value)
@@ -95,15 +119,51 @@ void tool_rows_percent(struct tool_rows *t, int64_t value, int64_t total)
 			   100 * (double)value / (double)total);
 }
 
+/* Cut the row at `max` bytes, and end the cell that is cut. */
+static void tool_rows_cut(struct tool_rows *t, size_t max)
+{
+	static const char end[] = "...\"";
+	bool quoted = false;
+
+	max = max > sizeof(end) ? max - sizeof(end) : 0;
+	t->row.len = str_clip(str_from(buf_bytes(&t->row)), max).len;
+	for (size_t i = 0; i < t->row.len; i++)
+		quoted ^= t->row.ptr[i] == '"';
+	buf_add(&t->row, end, quoted ? 4 : 3);
+}
+
 bool tool_rows_end(struct tool_rows *t)
 {
-	t->is_full = t->text.len + t->row.len + 1 > t->max_bytes;
-	if (t->is_full)
+	size_t room = t->max_bytes > t->text.len ? t->max_bytes - t->text.len :
+						   0;
+
+	t->is_full = t->row.len + 1 > room;
+	if (t->is_full && t->shown)
 		return false;
+	if (t->is_full)
+		tool_rows_cut(t, room);
 	buf_add(&t->text, t->row.ptr, t->row.len);
 	buf_byte(&t->text, '\n');
 	t->shown++;
 	return true;
+}
+
+void tool_rows_line(const struct tool_rows *t, const char *what,
+		    struct buf *out)
+{
+	int64_t next = t->offset + t->shown;
+
+	if (t->shown)
+		buf_printf(out, "# %s %lld to %lld of %lld", what,
+			   (long long)t->offset + 1, (long long)next,
+			   (long long)t->seen);
+	else
+		buf_printf(out, "# %s: none", what);
+	if (!t->shown && t->seen)
+		buf_printf(out, " of %lld: the offset is behind the last one",
+			   (long long)t->seen);
+	else if (next < t->seen)
+		buf_printf(out, "; more: offset=%lld", (long long)next);
 }
 
 void tool_rows_fini(struct tool_rows *t)

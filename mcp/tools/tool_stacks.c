@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/vec.h"
+#include "mcp/tools/tool_pattern.h"
 #include "mcp/tools/tool_report.h"
 
 /* A stack, as its functions separated by semicolons, and its value. */
@@ -47,60 +48,6 @@ static void tool_stacks_split(struct str text, struct folded_stacks *out)
 		      tool_stacks_by_value);
 }
 
-/*
- * Return a stack of at most `max` functions: of a deeper one, the middle is replaced by
- * the number of its functions.
- */
-static struct str tool_stacks_cut(struct arena *arena, struct str functions,
-				  size_t max)
-{
-	size_t depth = str_count(functions, ';') + 1;
-	size_t left = max / 2;
-	struct str rest = functions;
-	struct buf out = { 0 };
-	struct str text;
-
-	if (depth <= max)
-		return functions;
-	for (size_t i = 0; i < depth; i++) {
-		struct str name = str_cut(rest, ';', &rest);
-
-		if (i == left)
-			buf_printf(&out, "...%zu more...;", depth - max);
-		if (i >= left && i < left + depth - max)
-			continue;
-		buf_add(&out, name.ptr, name.len);
-		if (i + 1 < depth)
-			buf_byte(&out, ';');
-	}
-	text = arena_str(arena, str_from(buf_bytes(&out)));
-	buf_fini(&out);
-	return text;
-}
-
-/* Add the cell of a stack, of which each name was cut, so that it may be long. */
-static void tool_stacks_cell(struct tool_rows *rows, struct str functions)
-{
-	struct buf *row = &rows->row;
-
-	buf_str(row, ",\"");
-	while (functions.len) {
-		struct str name = str_cut(functions, ';', &functions);
-		struct buf clean = { 0 };
-
-		tool_rows_name(&clean, name, ROWS_NAME_MAX);
-		for (size_t i = 0; i < clean.len; i++) {
-			if (clean.ptr[i] == '"')
-				buf_byte(row, '"');
-			buf_byte(row, clean.ptr[i]);
-		}
-		buf_fini(&clean);
-		if (functions.len)
-			buf_byte(row, ';');
-	}
-	buf_byte(row, '"');
-}
-
 /* Write the stacks as rows. */
 static void tool_stacks_write(struct tool_report *t,
 			      const struct folded_stacks *stacks)
@@ -122,13 +69,11 @@ static void tool_stacks_write(struct tool_report *t,
 			continue;
 		tool_rows_scaled(&rows, tool_report_scale(t, s->value));
 		tool_rows_percent(&rows, s->value, t->report.total);
-		tool_stacks_cell(
-			&rows, tool_stacks_cut(c->arena, s->functions, depth));
+		tool_rows_names(&rows, s->functions, ';', depth);
 		if (tool_rows_end(&rows))
-			shown += s->value;
+			shown = wrap_add(shown, s->value);
 	}
-	tool_report_head(t, &rows, shown);
-	buf_add(c->text, rows.text.ptr, rows.text.len);
+	tool_report_end(t, &rows, "stacks", shown);
 	tool_rows_fini(&rows);
 }
 
@@ -141,10 +86,15 @@ int tool_stacks(struct tool_call *c, struct err *err)
 
 	if (rc)
 		return rc;
-	rc = t->request.type->write(&t->report, &text, err);
-	/* The text, and the list of its lines. */
+	rc = tool_report_write(t, &text, err);
+	/* The list of its lines: one of the shortest, "a 1", has fewer bytes. */
 	if (!rc)
-		rc = query_take(c->work, (int64_t)text.cap * 2, err);
+		rc = query_take(
+			c->work,
+			(int64_t)(str_count(str_from(buf_bytes(&text)), '\n') +
+				  1) *
+				2 * (int64_t)sizeof(*stacks.v.v),
+			err);
 	if (!rc) {
 		tool_stacks_split(str_from(buf_bytes(&text)), &stacks);
 		tool_stacks_write(t, &stacks);
@@ -155,23 +105,23 @@ int tool_stacks(struct tool_call *c, struct err *err)
 	return rc;
 }
 
-/* Append the lines that fit, and say how many do not. */
+/* Write the lines of a text as rows. */
 static void tool_stacks_lines(struct tool_report *t, struct str text)
 {
 	struct tool_call *c = t->call;
-	struct tool_rows rows = { .max_bytes = tool_call_room(c),
-				  .limit = INT64_MAX };
+	struct tool_rows rows = { .offset = tool_call_number(c, "offset"),
+				  .limit = INT64_MAX,
+				  .max_bytes = tool_call_room(c) };
 
 	while (text.len) {
 		struct str line = str_cut(text, '\n', &text);
 
 		if (!tool_rows_begin(&rows))
 			continue;
-		tool_rows_name(&rows.row, line, ROWS_NAME_MAX);
+		tool_rows_line_text(&rows, line);
 		(void)tool_rows_end(&rows);
 	}
-	tool_report_head(t, &rows, -1);
-	buf_add(c->text, rows.text.ptr, rows.text.len);
+	tool_report_end(t, &rows, "lines", -1);
 	tool_rows_fini(&rows);
 }
 
@@ -179,13 +129,17 @@ int tool_source(struct tool_call *c, struct err *err)
 {
 	struct tool_report *t;
 	struct buf text = { 0 };
-	int rc = tool_report_open(c, "source", false, &t, err);
+	int rc = tool_pattern_set(c, err);
 
+	/* The lines are cut here, and counted. */
+	tool_call_set(c, "nodecount", str_of("0"));
+	if (!rc)
+		rc = tool_report_open(c, "source", false, &t, err);
 	if (rc)
 		return rc;
-	rc = t->request.type->write(&t->report, &text, err);
-	if (!rc)
-		rc = query_take(c->work, (int64_t)text.cap, err);
+	rc = tool_report_write(t, &text, err);
+	if (rc == ERR_NOTFOUND)
+		rc = tool_pattern_unmatched(c, err);
 	if (!rc)
 		tool_stacks_lines(t, str_from(buf_bytes(&text)));
 	buf_fini(&text);

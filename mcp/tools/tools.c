@@ -25,14 +25,14 @@
 	ARG("sample_type", "sample_index",                              \
 	    "which value of the profiles, such as cpu, alloc_space or " \
 	    "inuse_space; the default is that of pprof")
-#define ARG_FOCUS                                                    \
-	ARG("focus", "focus",                                        \
-	    "only stacks with a function that matches this regular " \
-	    "expression")
-#define ARG_IGNORE                                                 \
-	ARG("ignore", "ignore",                                    \
-	    "no stacks with a function that matches this regular " \
-	    "expression")
+#define ARG_FOCUS                                                        \
+	ARG("focus", "focus",                                            \
+	    "only stacks with a function, or a file, that matches this " \
+	    "regular expression")
+#define ARG_IGNORE                                                     \
+	ARG("ignore", "ignore",                                        \
+	    "no stacks with a function, or a file, that matches this " \
+	    "regular expression")
 #define ARG_TAGFOCUS                \
 	ARG("tagfocus", "tagfocus", \
 	    "only samples with this label, as key=regular expression")
@@ -41,9 +41,10 @@
 	    "how several profiles become one; auto decides by the " \
 	    "meaning of the values",                                \
 	    .choices = "auto sum mean delta last")
-#define ARG_FUNCTION              \
-	ARG("function", "symbol", \
-	    "a regular expression of names of functions", .required = true)
+#define ARG_FUNCTION                                                \
+	ARG("function", NULL,                                       \
+	    "name of a function, or a regular expression of names", \
+	    .required = true)
 #define ARG_LIMIT(usual_) \
 	ARG_NUMBER("limit", "largest number of rows", usual_, 1, 1000)
 #define ARG_OFFSET ARG_NUMBER("offset", "rows to skip", 0, 0, 1000000)
@@ -52,7 +53,7 @@
 		   4000, 500, 20000)
 
 static const struct tool_arg series_args[] = {
-	ARG("selector", NULL, SELECTOR_HELP),
+	ARG("selector", "query", SELECTOR_HELP),
 	ARG_RANGE,
 	ARG_LIMIT(50),
 	ARG_OFFSET,
@@ -61,7 +62,7 @@ static const struct tool_arg series_args[] = {
 };
 
 static const struct tool_arg labels_args[] = {
-	ARG("selector", NULL, SELECTOR_HELP),
+	ARG("selector", "query", SELECTOR_HELP),
 	ARG("label", NULL,
 	    "list the values of this label; without it, all labels"),
 	ARG("contains", NULL, "only names or values with this text"),
@@ -129,12 +130,14 @@ static const struct tool_arg diff_args[] = {
 	    .required = true),
 	ARG("from_a", "from_a", "begin of the time range of side a",
 	    .required = true),
-	ARG("to_a", "to_a", "end of the time range of side a (default: now)"),
+	ARG("to_a", "to_a",
+	    "end of the time range of side a (default: where side b begins, if that is the last hour; else now)"),
 	ARG("selector_b", "query_b",
 	    "the series of side b (default: those of side a)"),
 	ARG("from_b", "from_b",
-	    "begin of the time range of side b (default: now-1h)"),
-	ARG("to_b", "to_b", "end of the time range of side b (default: now)"),
+	    "begin of the time range of side b (default: that of side a if selector_b is given; else now-1h)"),
+	ARG("to_b", "to_b",
+	    "end of the time range of side b (default: that of side a if selector_b is given; else now)"),
 	ARG_TYPE,
 	ARG("normalize", "normalize",
 	    "how the sides are made comparable: total scales side b to the total of side a, rate divides by time; auto decides by the meaning of the values",
@@ -155,8 +158,10 @@ static const struct tool_arg source_args[] = {
 	ARG_RANGE,
 	ARG_TYPE,
 	ARG_FOCUS,
+	ARG_IGNORE,
 	ARG_TAGFOCUS,
 	ARG_AGGREGATE,
+	ARG_OFFSET,
 	ARG_TOKENS,
 	{ .name = NULL },
 };

@@ -22,7 +22,7 @@ void rpc_fini(struct rpc *r)
 	yaml_fini(&r->yaml);
 }
 
-/* Whether a node is a text, a number or, for an id, null. */
+/* Whether a node is a text. */
 static bool rpc_is_text(const struct yaml_node *n)
 {
 	return n && n->kind == YAML_SCALAR && n->quoted;
@@ -51,14 +51,21 @@ int rpc_read(const struct rpc *r, size_t i, struct rpc_message *out,
 	if (!rpc_is_text(version) || !str_is(version->text, "2.0"))
 		return err_set(err, ERR_INVALID,
 			       "the message has no \"jsonrpc\": \"2.0\"");
+	out->is_response = !method &&
+			   (yaml_child(n, "result") || yaml_child(n, "error"));
+	if (out->is_response)
+		return 0;
 	if (!rpc_is_text(method))
 		return err_set(err, ERR_INVALID,
 			       "the message has no method: it is no request");
 	if (!out->id && yaml_child(n, "id"))
-		return err_set(err, ERR_INVALID,
-			       "the id must be a text or a whole number");
+		return err_set(
+			err, ERR_INVALID,
+			"the id must be a text, or a whole number of 64 bits");
 	out->method = method->text;
 	out->params = yaml_child(n, "params");
+	if (out->params && yaml_is_null(out->params))
+		out->params = NULL;
 	if (out->params && out->params->kind != YAML_MAP)
 		return err_set(err, ERR_INVALID,
 			       "the parameters must be an object");
@@ -87,7 +94,7 @@ static void rpc_begin(struct json *j, const struct rpc_message *m)
 		if (m->id && str_to_i64(m->id->text, &number))
 			json_int(j, number);
 		else
-			json_double(j, NAN); /* null */
+			json_double(j, (double)NAN); /* null */
 	}
 }
 

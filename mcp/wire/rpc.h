@@ -37,6 +37,7 @@ struct rpc_message {
 		*id; /* NULL: a notification, which has no answer */
 	struct str method;
 	const struct yaml_node *params; /* NULL: there are none */
+	bool is_response; /* to a request of ours, of which there are none */
 };
 
 /* Parse a body. ERR_INVALID: it is no JSON. The caller calls rpc_fini() in any case. */
@@ -46,8 +47,8 @@ NODISCARD int rpc_parse(struct rpc *r, struct bytes body, struct err *err);
 void rpc_fini(struct rpc *r);
 
 /*
- * Read message number `i`. ERR_INVALID: it is no request or notification; *out then has
- * its id, if it has one.
+ * Read message number `i`. ERR_INVALID: it is no message; *out then has its id, if it has
+ * one, and its method, if only the parameters are wrong.
  */
 NODISCARD int rpc_read(const struct rpc *r, size_t i, struct rpc_message *out,
 		       struct err *err);

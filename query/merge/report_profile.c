@@ -37,6 +37,7 @@ static int report_profile_scale(struct report_profile *x, enum value_kind kind,
 		return 0;
 	if (why)
 		return err_set(err, ERR_INVALID, "normalize=rate: %s", why);
+	x->scaled = NORMALIZE_RATE;
 	x->rate_seconds = x->base->looked_sum;
 	o->scale = x->base->looked_sum / x->source->looked_sum;
 	return 0;
@@ -53,6 +54,7 @@ static int report_profile_subtract(struct report_profile *x, struct pprof **p,
 	size_t type;
 	int rc = 0;
 
+	x->scaled = NORMALIZE_NONE;
 	if (q->normalize != NORMALIZE_NONE) {
 		rc = pprof_type_index(*p, q->options.sample_index, &type, err);
 		if (rc)
@@ -62,6 +64,8 @@ static int report_profile_subtract(struct report_profile *x, struct pprof **p,
 					  x->source->increments);
 		how = report_profile_normalize(q->normalize, kind);
 		o.normalize = how == NORMALIZE_TOTAL;
+		if (o.normalize)
+			x->scaled = NORMALIZE_TOTAL;
 		if (how == NORMALIZE_RATE)
 			rc = report_profile_scale(x, kind, &o, err);
 	}

@@ -29,6 +29,11 @@ struct report_profile {
 	const char *warnings[REPORT_WARNINGS_MAX + 1];
 	size_t warning_count;
 	bool has_duration; /* see struct report_options */
+	/*
+	 * How the new side of a difference was scaled: not at all, to the total of the
+	 * base, or to its time, which is `rate_seconds`.
+	 */
+	enum normalize scaled;
 	double rate_seconds;
 	struct merge *both; /* of the two sides */
 };

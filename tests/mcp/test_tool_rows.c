@@ -14,8 +14,15 @@ Test(tool_rows, names_stay_in_their_cells)
 		{ "", "\"\"" },
 		{ "std::map<int, int>", "\"std::map<int, int>\"" },
 		{ "say \"no\"", "\"say \"\"no\"\"\"" },
-		{ "a\nb\x1b[2J\x7f", "ab[2J" },
-		{ "\xff\xc3\xa4", "\xc3\xa4" },
+		{ "a\nb\x1b[2J\x7f", "a\\nb\\x1b[2J\\x7f" },
+		{ "\xff\xc3\xa4", "\"\\xff\xc3\xa4\"" },
+		{ "# total 5", "\"# total 5\"" },
+		{ "#total\xc2\xa0"
+		  "5",
+		  "\"#total\xc2\xa0"
+		  "5\"" },
+		{ "a\xe2\x80\xa8# b", "\"a\\u2028# b\"" },
+		{ "a\xf3\xa0\x81\x81", "a\\ue0041" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -76,6 +83,57 @@ Test(tool_rows, rows_are_cut_by_page_and_by_budget)
 	cr_expect(add_rows(&t, 10) == 2 && t.seen == 10);
 	cr_expect(check_str(str_from(buf_bytes(&t.text)), "n\n100\n101\n"));
 	tool_rows_fini(&t);
+}
+
+/* A page without rows would send its reader to itself. */
+Test(tool_rows, the_first_row_is_there_even_if_it_is_cut)
+{
+	struct buf line = { 0 };
+	struct tool_rows t;
+
+	tool_rows_init(&t, "n", 1, 10, 30);
+	cr_expect(!tool_rows_begin(&t));
+	cr_assert(tool_rows_begin(&t));
+	tool_rows_names(&t,
+			str_of("a;b;c;\"d\";efghijklmnopqrstuvwxyz;0123456789"),
+			';', 5);
+	cr_expect(tool_rows_end(&t));
+	cr_assert(tool_rows_begin(&t) == false);
+	cr_expect(check_str(str_from(buf_bytes(&t.text)),
+			    "n\n\"a;b;...1 more...;\"\"d\"\"...\"\n"));
+	tool_rows_line(&t, "stacks", &line);
+	cr_expect(check_str(str_from(buf_bytes(&line)),
+			    "# stacks 2 to 2 of 3; more: offset=2"));
+	buf_fini(&line);
+	tool_rows_fini(&t);
+}
+
+Test(tool_rows, the_line_of_the_rows_says_how_to_go_on)
+{
+	static const struct {
+		int64_t offset;
+		int count;
+		const char *want;
+	} cases[] = {
+		{ 0, 3, "# rows 1 to 3 of 3" },
+		{ 0, 9, "# rows 1 to 5 of 9; more: offset=5" },
+		{ 7, 9, "# rows 8 to 9 of 9" },
+		{ 9, 9,
+		  "# rows: none of 9: the offset is behind the last one" },
+		{ 0, 0, "# rows: none" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct buf line = { 0 };
+		struct tool_rows t;
+
+		tool_rows_init(&t, "n", cases[i].offset, 5, 1000);
+		(void)add_rows(&t, cases[i].count);
+		tool_rows_line(&t, "rows", &line);
+		cr_expect(check_str(str_from(buf_bytes(&line)), cases[i].want));
+		buf_fini(&line);
+		tool_rows_fini(&t);
+	}
 }
 
 Test(tool_rows, numbers_are_short)

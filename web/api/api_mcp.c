@@ -3,16 +3,22 @@
  * POST /mcp: messages of the Model Context Protocol, by which assistants ask for
  * profiles. What they mean is in mcp/.
  */
+#include "base/transcode.h"
 #include "mcp/protocol/mcp.h"
 #include "web/api/api.h"
 #include "web/api/context.h"
 #include "web/api/envelope.h"
 
+enum {
+	/* A selector has 64 KiB, and a list of messages 16 of them, most of them short. */
+	MESSAGE_MAX = 256 * 1024
+};
+
 /* Check that the request may be one of the protocol. */
 static int api_mcp_check(const struct web *w, const struct request *r,
 			 struct err *err)
 {
-	struct str type = str_of(r->content_type);
+	bool is_json = false;
 
 	if (!w->o.mcp)
 		return err_set(
@@ -23,11 +29,14 @@ static int api_mcp_check(const struct web *w, const struct request *r,
 		return err_set(
 			err, ERR_DENIED,
 			"the origin of the request is not allowed: see --web.cors.origin");
-	if (!str_starts(type, str_of("application/json")))
+	if (transcode_format(r->content_type, &is_json, err) || !is_json)
 		return err_set(
 			err, ERR_MEDIA,
 			"the Content-Type of messages is application/json, not \"%.100s\"",
 			r->content_type);
+	if (r->body.len > MESSAGE_MAX)
+		return err_set(err, ERR_TOOBIG,
+			       "a message has at most %d bytes", MESSAGE_MAX);
 	return 0;
 }
 
@@ -50,6 +59,10 @@ void api_mcp(void *ctx, struct request *r, struct answer *a)
 	struct err err;
 	int rc = api_mcp_check(w, r, &err);
 
+	/* The tree of the message takes many times its bytes. */
+	if (!rc)
+		rc = query_take(&a->work,
+				(int64_t)transcode_json_memory(r->body), &err);
 	if (!rc) {
 		a->status = mcp_answer(&request, &a->body);
 		a->content_type = "application/json";

@@ -276,8 +276,10 @@ void access_add_cors(struct exchange *x, struct MHD_Response *r)
 	MHD_add_response_header(r, "Vary", "Origin");
 	MHD_add_response_header(r, "Access-Control-Allow-Methods",
 				"GET, POST, OPTIONS");
-	MHD_add_response_header(r, "Access-Control-Allow-Headers",
-				"Accept, Authorization, Content-Type, Origin");
+	/* The last three are those of the Model Context Protocol. */
+	MHD_add_response_header(
+		r, "Access-Control-Allow-Headers",
+		"Accept, Authorization, Content-Type, Origin, MCP-Protocol-Version, Mcp-Method, Mcp-Name");
 	MHD_add_response_header(
 		r, "Access-Control-Expose-Headers",
 		"Date, X-Everprof-Labels, X-Everprof-Timestamp, X-Everprof-Profiles, X-Everprof-Profiles-A, X-Everprof-Series, X-Everprof-Covered-Seconds, X-Everprof-Warning");

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tool pattern: the argument "function", a regular expression of names of functions.
+ * Models copy names from other answers, such as "pkg.(*T).Run" of Go or "operator+(X)" of
+ * C++, which as expressions are wrong or match something else. So a name matches also if
+ * it is the text of the argument.
+ *
+ * Ownership: texts are in the arena of the call.
+ * Threads: one thread per call.
+ */
+#ifndef MCP_TOOLS_TOOL_PATTERN_H
+#define MCP_TOOLS_TOOL_PATTERN_H
+
+#include "mcp/tools/tool_call.h"
+
+/*
+ * Set the parameter "symbol" of a call. ERR_INVALID: the argument is no expression, and
+ * too long to be a name.
+ */
+NODISCARD int tool_pattern_set(struct tool_call *c, struct err *err);
+
+/* Return the expression that was set. */
+struct str tool_pattern(const struct tool_call *c);
+
+/* Return ERR_NOTFOUND: no function matches; the message says what to do. */
+NODISCARD int tool_pattern_unmatched(const struct tool_call *c,
+				     struct err *err);
+
+#endif
