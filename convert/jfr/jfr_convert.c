@@ -9,24 +9,10 @@
 #include "convert/jfr/jfr_labels.h"
 #include "convert/jfr/jfr_names.h"
 #include "convert/jfr/jfr_pools.h"
-
-/* Intervals of async-profiler, and of Java, where a recording does not say them. */
-#define CPU_PERIOD_NS  (10 * (int64_t)1000000)
-#define WALL_PERIOD_NS (50 * (int64_t)1000000)
+#include "convert/jfr/jfr_settings.h"
 
 /* Stands for a stack or a function that the recording does not have. */
 #define UNKNOWN "[unknown]"
-
-/* What the recording says of itself. */
-struct recording_settings {
-	struct buf event; /* how async-profiler samples the CPU */
-	int64_t cpu_ns;   /* interval; 0: not said */
-	int64_t wall_ns;
-	int64_t java_ns; /* Java's interval */
-	bool is_begun;   /* the chunk has settings of its own */
-	/* The chunk has CPU time by sample, so that samples of threads are none. */
-	bool has_cpu_time;
-};
 
 /* A recording that is being converted. */
 struct recording {
@@ -37,7 +23,9 @@ struct recording {
 	struct jfr_labels labels;
 	struct jfr_names *names;              /* NULL: no name was read yet */
 	VEC(const struct jfr_event *) events; /* by class */
-	struct recording_settings settings;
+	struct jfr_settings settings;
+	/* The chunk has CPU time by sample, so that samples of threads are none. */
+	bool has_cpu_time;
 	struct stack_build build;
 	struct stack_part parts[JFR_PARTS];
 	size_t chunks;
@@ -70,113 +58,31 @@ static int jfr_convert_look(void *ctx, struct err *err)
 	return convert_caller_look(&x->o->caller, jfr_convert_memory(x), err);
 }
 
-/* Return a duration such as "20 ms" in nanoseconds; 0: it is none. */
-static int64_t jfr_convert_duration(struct str text)
-{
-	static const struct {
-		const char *unit;
-		int64_t ns;
-	} units[] = {
-		{ "", 1 },           { "ns", 1 },
-		{ "us", 1000 },      { "ms", 1000000 },
-		{ "s", 1000000000 }, { "m", 60 * (int64_t)1000000000 },
-	};
-	struct str unit;
-	struct str number = str_cut(text, ' ', &unit);
-	int64_t value;
-
-	if (!str_to_i64(number, &value) || value < 0)
-		return 0;
-	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
-		if (str_is(unit, units[i].unit))
-			return __builtin_mul_overflow(value, units[i].ns,
-						      &value) ?
-				       0 :
-				       value;
-	}
-	return 0;
-}
-
-/*
- * Forget the settings of earlier chunks at the first setting of this one. A chunk without
- * settings keeps them.
- */
-static void jfr_convert_begin_settings(struct recording_settings *s)
-{
-	if (s->is_begun)
-		return;
-	buf_reset(&s->event);
-	s->cpu_ns = 0;
-	s->wall_ns = 0;
-	s->java_ns = 0;
-	s->is_begun = true;
-}
-
-/*
- * Take a setting. Programs have settings of their own events, with any names, so the
- * event counts, too.
- */
+/* Take a setting, if its event counts. */
 static void jfr_convert_setting(struct recording *x, const struct jfr_object *o)
 {
-	struct recording_settings *s = &x->settings;
 	uint32_t class = jfr_types_find(&x->types, o->numbers[JFR_ID]);
 	struct str of = class == TABLE_NONE ? str_of("") :
 					      x->types.classes.v[class].name;
-	bool of_samples = str_is(of, "jdk.ExecutionSample");
 	struct str name;
 	struct str value;
 
-	if (!of_samples && !str_is(of, "jdk.ActiveRecording"))
+	if (!jfr_settings_count(of))
 		return;
 	name = jfr_pools_text(&x->pools, &o->texts[JFR_NAME], &x->arena,
 			      &x->meter);
 	value = jfr_pools_text(&x->pools, &o->texts[JFR_VALUE], &x->arena,
 			       &x->meter);
-	jfr_convert_begin_settings(s);
-	if (!of_samples && str_is(name, "event")) {
-		buf_reset(&s->event);
-		buf_utf8(&s->event, str_clip(value, 100), "?");
-	} else if (of_samples && str_is(name, "interval")) {
-		s->cpu_ns = jfr_convert_duration(value);
-	} else if (of_samples && str_is(name, "wall")) {
-		s->wall_ns = jfr_convert_duration(value);
-	} else if (of_samples && str_is(name, "period")) {
-		s->java_ns = jfr_convert_duration(value);
-	}
+	jfr_settings_take(&x->settings, of, name, value);
 	arena_fini(&x->arena);
 }
 
-/* Return the first interval above 0, or the last one. */
-static int64_t jfr_convert_first(const int64_t *v, size_t count)
-{
-	size_t i = 0;
-
-	while (i + 1 < count && v[i] <= 0)
-		i++;
-	return v[i];
-}
-
-/* Whether async-profiler samples by an event of this name. */
-static bool jfr_convert_samples_by(const struct recording *x, const char *event)
-{
-	return str_is(str_from(buf_bytes(&x->settings.event)), event);
-}
-
-/*
- * Return the interval between samples of the CPU, or of wall time. The rate that an agent
- * sends is that of the CPU, unless its only samples are those of wall time.
- */
+/* Return the interval between samples of a part. */
 static int64_t jfr_convert_period(const struct recording *x, enum jfr_part part)
 {
-	const struct recording_settings *s = &x->settings;
-	bool only_wall = jfr_convert_samples_by(x, "wall");
-	const int64_t cpu[] = { x->o->period_ns, s->cpu_ns, s->java_ns,
-				CPU_PERIOD_NS };
-	const int64_t wall[] = { s->wall_ns, only_wall ? x->o->period_ns : 0,
-				 only_wall ? s->cpu_ns : 0, WALL_PERIOD_NS };
-
-	return part == JFR_WALL ? jfr_convert_first(wall, ARRAY_SIZE(wall)) :
-				  jfr_convert_first(cpu, ARRAY_SIZE(cpu));
+	return part == JFR_WALL ?
+		       jfr_settings_wall(&x->settings, x->o->period_ns) :
+		       jfr_settings_cpu(&x->settings, x->o->period_ns);
 }
 
 /* Return the text of a constant of the pool of symbols. */
@@ -352,20 +258,6 @@ static bool jfr_convert_sleeps(struct recording *x, uint64_t key)
 	return c->made == 1;
 }
 
-/* Whether async-profiler samples by something that is no time: events, or calls. */
-static bool jfr_convert_counts_events(const struct recording *x)
-{
-	static const char *const times[] = {
-		"cpu", "itimer", "ctimer", "wall", "cpu-clock", "task-clock"
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
-		if (jfr_convert_samples_by(x, times[i]))
-			return false;
-	}
-	return x->settings.event.len > 0;
-}
-
 /*
  * Add a sample of a thread. Older versions of async-profiler sample wall time with the
  * event by which they sample the CPU.
@@ -376,15 +268,15 @@ static bool jfr_convert_state(struct recording *x, uint64_t state,
 	int64_t values[STACK_VALUES_MAX] = { 0 };
 	bool fits = true;
 
-	if (jfr_convert_counts_events(x)) {
-		values[0] = x->settings.cpu_ns > 0 ? x->settings.cpu_ns : 1;
+	if (jfr_settings_by_events(&x->settings)) {
+		values[0] = jfr_settings_events(&x->settings);
 		return stack_part_add(&x->parts[JFR_EVENTS], sample, values);
 	}
-	if (!x->settings.has_cpu_time && !jfr_convert_sleeps(x, state)) {
+	if (!x->has_cpu_time && !jfr_convert_sleeps(x, state)) {
 		values[0] = jfr_convert_period(x, JFR_CPU);
 		fits = stack_part_add(&x->parts[JFR_CPU], sample, values);
 	}
-	if (fits && jfr_convert_samples_by(x, "wall")) {
+	if (fits && jfr_settings_by(&x->settings, "wall")) {
 		values[0] = jfr_convert_period(x, JFR_WALL);
 		fits = stack_part_add(&x->parts[JFR_WALL], sample, values);
 	}
@@ -456,7 +348,7 @@ static int jfr_convert_event(struct recording *x, bool settings, uint32_t class,
 	struct jfr_object o;
 
 	if (settings && e->values == JFR_VALUES_TICKS)
-		x->settings.has_cpu_time = true;
+		x->has_cpu_time = true;
 	if (e->values == JFR_VALUES_NONE || is_setting != settings)
 		return 0;
 	jfr_types_object(&x->types, class, fields, &o);
@@ -509,8 +401,8 @@ static int jfr_convert_chunk(struct recording *x, struct err *err)
 	if (rc)
 		return rc;
 	x->events.count = 0;
-	x->settings.has_cpu_time = false;
-	x->settings.is_begun = false;
+	x->has_cpu_time = false;
+	jfr_settings_begin(&x->settings);
 	for (size_t i = 0; i < x->types.classes.count; i++)
 		*vec_add(&x->events) =
 			jfr_event_find(x->types.classes.v[i].name);
@@ -662,7 +554,7 @@ static void jfr_convert_fini(struct recording *x)
 	jfr_labels_fini(&x->labels);
 	jfr_names_free(x->names);
 	vec_fini(&x->events);
-	buf_fini(&x->settings.event);
+	jfr_settings_fini(&x->settings);
 	stack_build_fini(&x->build);
 	for (size_t i = 0; i < JFR_PARTS; i++)
 		stack_part_fini(&x->parts[i]);

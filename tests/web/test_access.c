@@ -219,7 +219,7 @@ Test(access, pages_of_allowed_origins_may_read_answers)
 		{ REQUEST("OPTIONS", "/write", ORIGIN), 204,
 		  "Access-Control-Allow-Methods: GET, POST, OPTIONS" },
 		{ REQUEST("OPTIONS", "/none", ORIGIN), 204,
-		  "Access-Control-Allow-Headers:" },
+		  "Access-Control-Allow-Headers: Accept, Authorization, Content-Type, Origin, MCP-Protocol-Version, Mcp-Method, Mcp-Name" },
 		{ REQUEST("POST", "/write", ORIGIN), 204, allow },
 	};
 	static const char *const strangers[] = {
