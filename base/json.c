@@ -3,8 +3,8 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "base/decimal.h"
 #include "base/printable.h"
 
 /*
@@ -56,26 +56,45 @@ void json_text(struct json *j, const char *s)
 	json_str(j, str_of(s));
 }
 
-void json_int(struct json *j, int64_t v)
+/*
+ * Append a number. The digits are computed here because large reports consist mostly of
+ * integers, and printf() would take most of the time of writing a report.
+ */
+static void json_digits(struct buf *out, uint64_t rest, bool negative)
 {
-	before_value(j);
-	/*
-	 * The digits are computed here because large reports consist mostly of
-	 * integers, and printf() would take most of the time of writing a
-	 * report.
-	 */
 	char text[24];
 	char *p = text + sizeof(text);
-	/* Negating as unsigned is defined even for INT64_MIN. */
-	uint64_t rest = v < 0 ? -(uint64_t)v : (uint64_t)v;
 
 	do {
 		*--p = (char)('0' + rest % 10);
 		rest /= 10;
 	} while (rest);
-	if (v < 0)
+	if (negative)
 		*--p = '-';
-	buf_add(j->out, p, (size_t)(text + sizeof(text) - p));
+	buf_add(out, p, (size_t)(text + sizeof(text) - p));
+}
+
+void json_int(struct json *j, int64_t v)
+{
+	before_value(j);
+	/* Negating as unsigned is defined even for INT64_MIN. */
+	json_digits(j->out, v < 0 ? -(uint64_t)v : (uint64_t)v, v < 0);
+}
+
+void json_int_text(struct json *j, int64_t v)
+{
+	before_value(j);
+	buf_byte(j->out, '"');
+	json_digits(j->out, v < 0 ? -(uint64_t)v : (uint64_t)v, v < 0);
+	buf_byte(j->out, '"');
+}
+
+void json_uint_text(struct json *j, uint64_t v)
+{
+	before_value(j);
+	buf_byte(j->out, '"');
+	json_digits(j->out, v, false);
+	buf_byte(j->out, '"');
 }
 
 /* Append a whole number below 1e15, if it is one: printf() takes much longer. */
@@ -88,66 +107,17 @@ static bool json_whole(struct json *j, double v)
 	return whole;
 }
 
-/* Whether a number is written without an exponent, as by printf()'s %.15g. */
-static bool json_is_plain(double v)
-{
-	return fabs(v) >= 1e-4 && fabs(v) < 1e15;
-}
-
-/*
- * Append a number that needs no exponent, if 15 digits suffice for it: printf() and
- * strtod() take much longer. The number is a whole number below 1e15, divided by a
- * power of ten up to 1e18. A double holds both exactly, so that dividing rounds as
- * reading the digits does.
- */
-static bool json_short(struct json *j, double v)
-{
-	double size = fabs(v);
-	double unit = 1;
-	char text[40];
-	char *p = text + sizeof(text);
-	int places = 0;
-	uint64_t digits;
-
-	if (!json_is_plain(v))
-		return false;
-	for (; size * unit < 1e14; places++)
-		unit *= 10;
-	digits = (uint64_t)nearbyint(size * unit);
-	if ((double)digits / unit != size)
-		return false;
-	for (; digits % 10 == 0; digits /= 10)
-		places--;
-	do {
-		*--p = (char)('0' + digits % 10);
-		digits /= 10;
-		if (--places == 0)
-			*--p = '.';
-	} while (digits || places >= 0);
-	if (v < 0)
-		*--p = '-';
-	before_value(j);
-	buf_add(j->out, p, (size_t)(text + sizeof(text) - p));
-	return true;
-}
-
 void json_double(struct json *j, double v)
 {
-	char text[32] = "null";
-	int digits = json_is_plain(v) ? 16 : 15;
+	char text[DECIMAL_MAX];
 
-	if (json_whole(j, v) || json_short(j, v))
+	if (json_whole(j, v))
 		return;
-	/*
-	 * 15 digits suffice for most numbers, 17 for all: use the fewest that
-	 * read back as the same number.
-	 */
-	do {
-		if (isfinite(v))
-			snprintf(text, sizeof(text), "%.*g", digits, v);
-	} while (isfinite(v) && digits++ < 17 && strtod(text, NULL) != v);
 	before_value(j);
-	buf_str(j->out, text);
+	if (isfinite(v))
+		buf_add(j->out, text, decimal_write(v, text));
+	else
+		buf_str(j->out, "null");
 }
 
 /*

@@ -62,9 +62,13 @@ void json_str(struct json *j, struct str s);
  */
 void json_int(struct json *j, int64_t v);
 
+/* Write an integer as a string, in which nothing rounds it. */
+void json_int_text(struct json *j, int64_t v);
+void json_uint_text(struct json *j, uint64_t v);
+
 /*
- * Write a number with enough digits to read back exactly the same number; NaN
- * and infinities are written as null.
+ * Write a number with the fewest digits that read back as exactly the same number
+ * (base/decimal.h); NaN and infinities are written as null.
  */
 void json_double(struct json *j, double v);
 

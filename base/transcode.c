@@ -2,9 +2,7 @@
 #include "base/transcode.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/base64.h"
@@ -321,19 +319,6 @@ static int transcode_message(struct transcoding *t,
 			     const struct message_type *type, struct bytes wire,
 			     unsigned depth, struct err *err);
 
-/* Write a number of 64 bits as a text. */
-static void transcode_text_number(struct transcoding *t, uint64_t v,
-				  bool is_signed)
-{
-	char text[24];
-
-	if (is_signed)
-		snprintf(text, sizeof(text), "%" PRId64, (int64_t)v);
-	else
-		snprintf(text, sizeof(text), "%" PRIu64, v);
-	json_text(&t->j, text);
-}
-
 /* Write a value of an enum: its name, or its number if it has none. */
 static void transcode_put_enum(struct transcoding *t,
 			       const struct message_field *f, uint64_t value)
@@ -354,11 +339,11 @@ static void transcode_put_value(struct transcoding *t,
 {
 	switch (f->type) {
 	case FIELD_INT64:
-		transcode_text_number(t, w->value, true);
+		json_int_text(&t->j, (int64_t)w->value);
 		break;
 	case FIELD_UINT64:
 	case FIELD_FIXED64:
-		transcode_text_number(t, w->value, false);
+		json_uint_text(&t->j, w->value);
 		break;
 	case FIELD_UINT32:
 		json_int(&t->j, (uint32_t)w->value);
