@@ -89,8 +89,12 @@ static void looked_time_add_row(struct looked_time *l, struct looked_series *x,
 		return;
 	l->has_flows = true;
 	x->total += (double)v->totals[row->first + at];
-	if (!looked_time_is_covered(x->node, row))
-		x->seconds += (double)querier_interval_ns(v, row) / 1e9;
+	if (looked_time_is_covered(x->node, row))
+		return;
+	/* Its values count, but nobody knows for how long. */
+	if (querier_interval_ns(v, row) <= 0 && v->totals[row->first + at])
+		l->unknown = true;
+	x->seconds += (double)querier_interval_ns(v, row) / 1e9;
 }
 
 int looked_time_add(struct looked_time *l, const struct coverage_node *node,

@@ -155,6 +155,21 @@ Test(looked_time, it_is_unknown_if_a_series_does_not_tell_its_time)
 	store_close(s);
 }
 
+/* Its value would count, and its time would not: a rate would be too high. */
+Test(looked_time, it_is_unknown_if_a_profile_does_not_tell_its_time)
+{
+	struct store *s = store_open();
+	double sum;
+
+	put(s, "cpu job=a pod=1", 0, 10, 20);
+	put(s, "cpu job=a pod=1", 20, 0, 0);
+	cr_expect(is(looked(s, "a", AGGREGATE_AUTO, "cpu"), 10));
+	put(s, "cpu job=a pod=1", 40, 0, 5);
+	cr_expect(is(looked_sum(s, "a", AGGREGATE_AUTO, "cpu", &sum), 0));
+	cr_expect(is(sum, 0), "%g", sum);
+	store_close(s);
+}
+
 Test(looked_time, states_have_none)
 {
 	struct store *s = store_open();
