@@ -21,6 +21,7 @@ struct app_suffix {
 	const char *type; /* the sample type, and its unit */
 	const char *unit;
 	bool is_sampled; /* the numbers are of samples, each of which is a time */
+	bool is_part;    /* other types have the same name: see LABEL_PART */
 };
 
 /*

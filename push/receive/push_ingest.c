@@ -34,7 +34,7 @@ struct ingest_request {
 
 /*
  * Tell the format by the parameter. Without it: pprof in a form, else folded stacks;
- * recordings are recognised in push_ingest_form() and push_ingest_body().
+ * recordings are recognised in push_ingest_form() and push_ingest_folded().
  */
 static int push_ingest_format(const struct push_input *in,
 			      enum ingest_format *out, struct err *err)
@@ -113,11 +113,7 @@ static int push_ingest_body(struct pushing *p, struct ingest_request *q,
 			"unsupported Content-Encoding \"%.100s\": send the form uncompressed; the profile in it may be compressed with gzip",
 			in->content_encoding);
 	q->profile = in->body;
-	if (multipart_is(in->content_type))
-		return push_ingest_form(p, q, err);
-	if (!in->format.len && push_ingest_is_recording(in->body))
-		q->format = INGEST_JFR;
-	return 0;
+	return multipart_is(in->content_type) ? push_ingest_form(p, q, err) : 0;
 }
 
 /* Read the number of samples in a second; 0: the request does not say it. */
@@ -253,15 +249,23 @@ static int push_ingest_folded(struct pushing *p, struct ingest_request *q,
 	const struct app_suffix *suffix = NULL;
 	struct folded_options o = { .caller = pushing_caller(p),
 				    .labels = &q->labels };
-	int rc = app_suffix_cut(&p->origin.app, &suffix, err);
+	int rc = push_ingest_inflate(p, &q->profile, &inflated, err);
 
+	/* Without the parameter, only its first bytes tell what it is. */
+	if (!rc && !p->in->format.len && push_ingest_is_recording(q->profile)) {
+		rc = push_ingest_jfr(p, q, err);
+		buf_fini(&inflated);
+		return rc;
+	}
 	p->is_converted = true;
 	p->profiles = 1;
 	if (!rc)
-		rc = push_ingest_inflate(p, &q->profile, &inflated, err);
+		rc = app_suffix_cut(&p->origin.app, &suffix, err);
 	if (!rc) {
 		labels_set(&q->labels, str_of(LABEL_NAME),
 			   str_of(suffix->name));
+		labels_set(&q->labels, str_of(LABEL_PART),
+			   str_of(suffix->is_part ? suffix->type : ""));
 		o.head = push_ingest_head(p, q, suffix);
 		o.factor = suffix->is_sampled ? o.head.period : 1;
 		rc = folded_convert(str_from(q->profile), &o, err);

@@ -111,6 +111,9 @@ def recordings_have_the_stacks_that_the_converter_of_async_profiler_has(d):
             wanted = {stack: value * unit for stack, value in expected[title].items()}
             assert found == wanted, (name, title, found - collections.Counter(wanted), len(wanted))
             assert sum(wanted.values())
+    # A body without a format is a recording if it begins like one, also in a gzip stream.
+    accepted(e.get('/ingest', data=gzip.compress(recording('java-17')), name='packed', **{'from': START}))
+    assert folded(e, 'packed', 'process_cpu', '', 'cpu')
     e.finish()
 
 
@@ -215,7 +218,10 @@ def folded_stacks_are_stored(d):
         'main;read file;parse': 100_000_000,
         'main;sum': 100_000_000,
     }
-    assert folded(e, 'tool', 'memory', '', 'alloc_space') == {'a;b': 7}
+    assert folded(e, 'tool', 'memory', 'alloc_space', 'alloc_space') == {'a;b': 7}
+    # What has the same name and time, but counts something else, is another series.
+    accepted(push(e, b'a;b 3\n', 'tool.inuse_space', 'folded'))
+    assert folded(e, 'tool', 'memory', 'inuse_space', 'inuse_space') == {'a;b': 3}
     refused(push(e, b'main;sum\n', 'script', 'folded'), 400, 'line 1 is no folded stack')
     refused(push(e, text, 'my.script', 'folded'), 400, '".script" is not known')
     refused(push(e, text, 'script', 'speedscope'), 415, 'unsupported format "speedscope"')

@@ -11,14 +11,15 @@ Test(app_suffix, it_is_removed_and_names_the_profile)
 		const char *app;
 		const char *profile;
 		const char *type;
+		bool is_part;
 	} cases[] = {
-		{ "shop", "shop", "process_cpu", "cpu" },
-		{ "shop.cpu", "shop", "process_cpu", "cpu" },
-		{ "my.shop.itimer", "my.shop", "process_cpu", "cpu" },
-		{ "shop.wall", "shop", "wall", "wall" },
-		{ "shop.alloc_space", "shop", "memory", "alloc_space" },
-		{ "shop.mutex_duration", "shop", "mutex", "delay" },
-		{ "shop.lock_count", "shop", "block", "contentions" },
+		{ "shop", "shop", "process_cpu", "cpu", false },
+		{ "shop.cpu", "shop", "process_cpu", "cpu", false },
+		{ "my.shop.itimer", "my.shop", "process_cpu", "cpu", false },
+		{ "shop.wall", "shop", "wall", "wall", false },
+		{ "shop.alloc_space", "shop", "memory", "alloc_space", true },
+		{ "shop.mutex_duration", "shop", "mutex", "delay", true },
+		{ "shop.lock_count", "shop", "block", "contentions", true },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -29,6 +30,7 @@ Test(app_suffix, it_is_removed_and_names_the_profile)
 		cr_assert(!app_suffix_cut(&app, &s, &err));
 		cr_expect(check_str(app, cases[i].app));
 		cr_expect(check_str(str_of(s->name), cases[i].profile));
+		cr_expect(s->is_part == cases[i].is_part);
 		cr_expect(check_str(str_of(s->type), cases[i].type));
 	}
 }
