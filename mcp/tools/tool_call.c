@@ -5,6 +5,9 @@
 
 #include "base/printable.h"
 
+/* Unix times below are in seconds: in ms, they would be of 1970 to 1973. */
+#define SECONDS_MAX 100000000000
+
 enum {
 	/* Of the line of the rows, and of the facts for programs, about. */
 	END_BYTES = 350,
@@ -110,6 +113,22 @@ static bool tool_call_is_choice(const struct tool_arg *a, struct str value)
 	return !a->choices;
 }
 
+/* ERR_INVALID: a value is none of the choices. */
+static int tool_call_no_choice(const struct tool_arg *a, struct err *err)
+{
+	struct buf names = { 0 };
+	struct str rest = str_of(a->choices);
+	struct str word;
+
+	while (tool_call_next_word(&rest, &word))
+		buf_printf(&names, "%s%.*s", names.len ? ", " : "",
+			   STR_ARG(word));
+	err_set(err, ERR_INVALID, "argument \"%s\" must be one of: %s", a->name,
+		buf_cstr(&names));
+	buf_fini(&names);
+	return ERR_INVALID;
+}
+
 /* Check the value of an argument. */
 static int tool_call_check(const struct tool_arg *a, const struct yaml_node *v,
 			   struct err *err)
@@ -127,10 +146,28 @@ static int tool_call_check(const struct tool_arg *a, const struct yaml_node *v,
 			a->name, (long long)a->min, (long long)a->max,
 			STR_ARG(str_clip(v->text, 60)));
 	if (!a->is_number && !tool_call_is_choice(a, v->text))
-		return err_set(err, ERR_INVALID,
-			       "argument \"%s\" must be one of: %s", a->name,
-			       a->choices);
+		return tool_call_no_choice(a, err);
 	return 0;
+}
+
+/*
+ * Return the value of the parameter that an argument sets. Models have times from Unix
+ * clocks in seconds, and sample types from other answers, with their units.
+ */
+static struct str tool_call_value(const struct tool_call *c,
+				  const struct tool_arg *a, struct str value)
+{
+	const char *slash = value.len ? memrchr(value.ptr, '/', value.len) :
+					NULL;
+	int64_t seconds;
+
+	if (a->is_time && str_to_i64(value, &seconds) &&
+	    seconds > -SECONDS_MAX && seconds < SECONDS_MAX)
+		return str_of(arena_printf(c->arena, "%lld",
+					   (long long)seconds * 1000));
+	if (slash && str_is(str_of(a->param), "sample_index"))
+		value.len = (size_t)(slash - value.ptr);
+	return value;
 }
 
 /* Take an argument of the call. */
@@ -146,7 +183,7 @@ static int tool_call_take(struct tool_call *c, struct str name,
 		return 0;
 	rc = tool_call_check(a, value, err);
 	if (!rc && a->param && value->text.len)
-		tool_call_set(c, a->param, value->text);
+		tool_call_set(c, a->param, tool_call_value(c, a, value->text));
 	return rc;
 }
 

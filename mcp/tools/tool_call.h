@@ -30,6 +30,7 @@ struct tool_arg {
 	int64_t usual;
 	int64_t min;
 	int64_t max;
+	bool is_time; /* Unix times in seconds become milliseconds */
 	bool required;
 	const char *choices; /* values, separated by blanks; NULL: any text */
 };

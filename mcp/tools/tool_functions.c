@@ -15,6 +15,7 @@ struct functions {
 	struct graph graph;
 	struct tool_rows rows;
 	int64_t shown; /* value of the rows that are shown */
+	bool by_cum; /* the rows are in the order of what functions have in all */
 };
 
 /* Open a report of a kind, and its graph of functions. */
@@ -23,7 +24,8 @@ static int tool_functions_open(struct functions *f, struct tool_call *c,
 {
 	int rc;
 
-	*f = (struct functions){ .shown = 0 };
+	*f = (struct functions){ .by_cum = str_is(tool_call_text(c, "sort"),
+						  "cum") };
 	/* The rows are cut here, and counted. */
 	tool_call_set(c, "nodecount", str_of("0"));
 	tool_call_set(c, "nodefraction", str_of("0"));
@@ -50,7 +52,10 @@ static void tool_functions_begin(struct functions *f, const char *columns)
 /* Write the answer, and free everything. `shown`: see tool_report_end(). */
 static void tool_functions_close(struct functions *f, int64_t shown)
 {
-	tool_report_end(f->report, &f->rows, "rows", shown);
+	tool_report_end(f->report, &f->rows,
+			f->report->is_diff ? "functions that differ" :
+					     "functions",
+			shown);
 	tool_rows_fini(&f->rows);
 	graph_fini(&f->graph);
 	tool_report_close(f->report);
@@ -108,7 +113,8 @@ int tool_top(struct tool_call *c, struct err *err)
 				 tool_report_column(f.report, "cum")));
 	for (size_t i = 0; i < f.graph.shown.count; i++)
 		tool_functions_top_row(&f, f.graph.shown.v[i]);
-	tool_functions_close(&f, f.shown);
+	/* What functions have with what they call overlaps. */
+	tool_functions_close(&f, f.by_cum ? -1 : f.shown);
 	return 0;
 }
 
@@ -134,6 +140,8 @@ static void tool_functions_peek(struct functions *f, uint32_t node)
 	const struct graph *g = &f->graph;
 	const struct graph_node *n = &g->node[node];
 
+	tool_functions_edge(f, node, "total", node,
+			    graph_mean(n->cum, n->cum_div));
 	for (uint32_t i = 0; i < n->in.count; i++) {
 		const struct graph_edge *e =
 			&g->edges.v[g->lists.v[n->in.first + i]];
@@ -150,22 +158,36 @@ static void tool_functions_peek(struct functions *f, uint32_t node)
 	}
 }
 
-/* Write all functions that match. */
+/* Whether a function has exactly this name. */
+static bool tool_functions_has(const struct functions *f, struct str name)
+{
+	for (size_t i = 0; i < f->graph.shown.count; i++) {
+		if (str_eq(tool_functions_name(f, f->graph.shown.v[i]), name))
+			return true;
+	}
+	return false;
+}
+
+/* Write all functions that match, or the one that has the name. */
 static int tool_functions_peek_all(struct functions *f,
 				   const struct regex *symbol, struct err *err)
 {
 	struct growth_meter meter = { 0 };
+	struct str name = tool_call_text(f->report->call, "function");
+	bool is_name = tool_functions_has(f, name);
 	size_t matched = 0;
 	int rc = 0;
 
 	for (size_t i = 0; i < f->graph.shown.count; i++) {
 		uint32_t node = f->graph.shown.v[i];
+		struct str text = tool_functions_name(f, node);
 
 		rc = limits_meter(&f->report->options.limits, &meter,
 				  REGEX_WORK, 0, err);
 		if (rc)
 			return rc;
-		if (!regex_matches(symbol, tool_functions_name(f, node)))
+		if (!(is_name ? str_eq(text, name) :
+				regex_matches(symbol, text)))
 			continue;
 		tool_functions_peek(f, node);
 		matched++;
@@ -205,16 +227,34 @@ int tool_peek(struct tool_call *c, struct err *err)
 static void tool_functions_diff_row(struct functions *f, uint32_t node)
 {
 	const struct graph_node *n = &f->graph.node[node];
-	int64_t b = wrap_add(n->flat_a, n->flat);
+	int64_t a = f->by_cum ? n->cum_a : n->flat_a;
+	int64_t change = f->by_cum ? n->cum : n->flat;
 
-	if (!n->flat || !tool_rows_begin(&f->rows))
+	if (!change || !tool_rows_begin(&f->rows))
 		return;
 	tool_rows_text(&f->rows, tool_functions_name(f, node));
 	tool_rows_text(&f->rows, tool_functions_file(f, node));
-	tool_rows_scaled(&f->rows, tool_report_scale(f->report, n->flat_a));
-	tool_rows_scaled(&f->rows, tool_report_scale(f->report, b));
-	tool_functions_value(f, n->flat, f->report->report.total_a);
+	tool_rows_scaled(&f->rows, tool_report_scale(f->report, a));
+	tool_rows_scaled(&f->rows,
+			 tool_report_scale(f->report, wrap_add(a, change)));
+	tool_functions_value(f, change, f->report->report.total_a);
 	(void)tool_rows_end(&f->rows);
+}
+
+/* Return the names of the columns of a difference. */
+static const char *tool_functions_diff_columns(const struct functions *f)
+{
+	const struct tool_report *t = f->report;
+	bool is_scaled = t->profile.scaled != NORMALIZE_NONE;
+	const char *a = f->by_cum ? "cum a" : "flat a";
+	const char *b = f->by_cum ? (is_scaled ? "cum b scaled" : "cum b") :
+				    (is_scaled ? "flat b scaled" : "flat b");
+
+	return arena_printf(
+		t->call->arena,
+		"function,file,%s,%s,%s,change in %% of the total of side a",
+		tool_report_column(t, a), tool_report_column(t, b),
+		tool_report_column(t, "change"));
 }
 
 int tool_diff(struct tool_call *c, struct err *err)
@@ -224,14 +264,7 @@ int tool_diff(struct tool_call *c, struct err *err)
 
 	if (rc)
 		return rc;
-	tool_functions_begin(
-		&f,
-		arena_printf(
-			c->arena,
-			"function,file,%s,%s,%s,change in %% of the total of side a",
-			tool_report_column(f.report, "flat a"),
-			tool_report_column(f.report, "flat b"),
-			tool_report_column(f.report, "change")));
+	tool_functions_begin(&f, tool_functions_diff_columns(&f));
 	for (size_t i = 0; i < f.graph.shown.count; i++)
 		tool_functions_diff_row(&f, f.graph.shown.v[i]);
 	tool_functions_close(&f, -1);

@@ -15,13 +15,16 @@
 
 enum {
 	/* Of so many series of a group, the newest profile is looked for. */
-	NEWEST_SERIES = 64
+	NEWEST_SERIES = 64,
+	SAMPLE_LABELS_MAX =
+		400 /* bytes of the names of labels of samples, about */
 };
 
-/* Series of one name and job. */
+/* Series of one name, job and part (LABEL_PART). */
 struct series_group {
 	struct str name;
 	struct str job;
+	struct str part;
 	uint64_t series;
 	size_t last; /* index of a series in the selection; see `before` */
 };
@@ -90,7 +93,8 @@ static bool tool_lists_same(const void *ctx, uint32_t i, const void *key)
 	const struct series_group *g = key;
 
 	return str_eq(l->groups.v[i].name, g->name) &&
-	       str_eq(l->groups.v[i].job, g->job);
+	       str_eq(l->groups.v[i].job, g->job) &&
+	       str_eq(l->groups.v[i].part, g->part);
 }
 
 /* Count a series in its group. */
@@ -100,10 +104,12 @@ static void tool_lists_count(struct listing *l, size_t i)
 	struct series_group g = {
 		.name = labels_get(ls, str_of(LABEL_NAME)),
 		.job = labels_get(ls, str_of("job")),
+		.part = labels_get(ls, str_of(LABEL_PART)),
 		.last = i,
 	};
 	uint64_t hash = hash_key(bytes_of(g.name)) ^
-			(hash_key(bytes_of(g.job)) * 3);
+			(hash_key(bytes_of(g.job)) * 3) ^
+			(hash_key(bytes_of(g.part)) * 5);
 	uint32_t at = table_find(&l->index, hash, tool_lists_same, l, &g);
 
 	if (at == TABLE_NONE) {
@@ -122,7 +128,9 @@ static int tool_lists_by_name(const void *a, const void *b)
 	const struct series_group *y = b;
 	int c = str_cmp(x->name, y->name);
 
-	return c ? c : str_cmp(x->job, y->job);
+	if (!c)
+		c = str_cmp(x->job, y->job);
+	return c ? c : str_cmp(x->part, y->part);
 }
 
 /* Add a cell with the sample types of the newest profile of a series. */
@@ -192,6 +200,7 @@ static int tool_lists_group(struct listing *l, struct tool_rows *rows,
 		time_format(ms, newest);
 	tool_rows_text(rows, g->name);
 	tool_rows_text(rows, g->job);
+	tool_rows_text(rows, g->part);
 	tool_rows_number(rows, (int64_t)g->series);
 	tool_rows_text(rows, str_of(newest));
 	rc = tool_lists_types(l, rows, series, err);
@@ -199,27 +208,57 @@ static int tool_lists_group(struct listing *l, struct tool_rows *rows,
 	return rc;
 }
 
+/* Count the series that the selector has at any time. */
+static int tool_lists_count_all(struct listing *l, size_t *out, struct err *err)
+{
+	CLEANUP(querier_closep) struct querier *q = NULL;
+	struct tool_call *c = l->call;
+	struct str text = tool_call_text(c, "selector");
+	struct selector s = { 0 };
+	int rc = text.len ? params_selector("query", text, &s, err) : 0;
+
+	query_open(c->work, c->db, &q);
+	if (!rc)
+		rc = query_select(c->work, q, s.matchers, s.count, INT64_MIN,
+				  INT64_MAX, err);
+	*out = rc ? 0 : querier_count(q);
+	selector_fini(&s);
+	return rc;
+}
+
 /* Write how many series there are, and warnings: what comes before the rows. */
-static void tool_lists_head(struct listing *l)
+static int tool_lists_head(struct listing *l, struct err *err)
 {
 	struct tool_call *c = l->call;
+	char from[40];
+	char to[40];
+	size_t all;
+	int rc = tool_lists_count_all(l, &all, err);
 
-	buf_printf(c->text, "# %zu series\n", querier_count(l->q));
+	if (rc)
+		return rc;
+	time_format(l->from, from);
+	time_format(l->to, to);
+	buf_printf(c->text, "# %zu series have profiles from %s to %s\n",
+		   querier_count(l->q), from, to);
+	if (all > querier_count(l->q))
+		buf_printf(
+			c->text,
+			"# %zu more series have profiles at other times only\n",
+			all - querier_count(l->q));
 	if (querier_lost(l->q))
 		c->warnings[c->warning_count++] = arena_printf(
 			c->arena,
 			"some stored data could not be read and is left out; the first error: %s",
 			querier_lost(l->q)->msg);
 	tool_call_warn(c);
+	return 0;
 }
 
 /* Begin the table of a list. */
-static void tool_lists_begin(struct listing *l, struct tool_rows *rows,
+static void tool_lists_begin(const struct tool_call *c, struct tool_rows *rows,
 			     const char *columns)
 {
-	const struct tool_call *c = l->call;
-
-	tool_lists_head(l);
 	tool_rows_init(rows, columns, tool_call_number(c, "offset"),
 		       tool_call_number(c, "limit"), tool_call_room(c));
 }
@@ -234,17 +273,20 @@ static int tool_lists_groups(struct listing *l, struct err *err)
 		tool_lists_count(l, i);
 		rc = tool_lists_meter(l, err);
 	}
+	if (!rc)
+		rc = tool_lists_head(l, err);
 	if (rc)
 		return rc;
 	if (l->groups.count)
 		qsort(l->groups.v, l->groups.count, sizeof(*l->groups.v),
 		      tool_lists_by_name);
-	tool_lists_begin(l, &rows,
-			 "name,job,series,newest profile,sample types");
+	tool_lists_begin(l->call, &rows,
+			 "name,job," LABEL_PART
+			 ",series,newest profile,sample types");
 	for (size_t i = 0; i < l->groups.count && !rc; i++)
 		rc = tool_lists_group(l, &rows, &l->groups.v[i], err);
 	if (!rc)
-		tool_call_end(l->call, &rows, "names and jobs", "");
+		tool_call_end(l->call, &rows, "kinds of profiles", "");
 	tool_rows_fini(&rows);
 	return rc;
 }
@@ -278,6 +320,32 @@ static int tool_lists_collect(struct listing *l, const struct labels *ls,
 	return tool_lists_meter(l, err);
 }
 
+/* Append the name of a label that samples have. */
+static void tool_lists_sample(void *ctx, struct str name)
+{
+	struct buf *out = ctx;
+
+	if (out->len > SAMPLE_LABELS_MAX)
+		return;
+	buf_str(out, out->len ? ", " : "");
+	tool_rows_name(out, name, ROWS_NAME_MAX);
+}
+
+/* Write which labels samples have: they are no labels of series. */
+static void tool_lists_samples(struct tool_call *c)
+{
+	struct buf names = { 0 };
+	bool is_all = tsdb_sample_labels(c->db, tool_lists_sample, &names);
+
+	if (names.len)
+		buf_printf(c->text, "# labels of samples, for tagfocus: %s%s\n",
+			   buf_cstr(&names),
+			   is_all && names.len <= SAMPLE_LABELS_MAX ?
+				   "" :
+				   ", and more");
+	buf_fini(&names);
+}
+
 int tool_list_labels(struct tool_call *c, struct err *err)
 {
 	struct str label = tool_call_text(c, "label");
@@ -289,9 +357,13 @@ int tool_list_labels(struct tool_call *c, struct err *err)
 	for (size_t i = 0; !rc && i < querier_count(l.q); i++)
 		rc = tool_lists_collect(&l, querier_labels(l.q, i), label,
 					contains, err);
+	if (!rc)
+		rc = tool_lists_head(&l, err);
 	if (!rc) {
+		if (!label.len)
+			tool_lists_samples(c);
 		string_set_sort_by_count(&l.texts);
-		tool_lists_begin(&l, &rows,
+		tool_lists_begin(c, &rows,
 				 label.len ? "value,series" : "label,series");
 	}
 	for (size_t i = 0; !rc && i < l.texts.count; i++) {

@@ -65,6 +65,28 @@ struct str tool_pattern(const struct tool_call *c)
 	return pattern;
 }
 
+bool tool_pattern_is_name(const struct tool_call *c, const struct pprof *p)
+{
+	struct str text = tool_call_text(c, "function");
+
+	for (size_t i = 0; i < p->functions.count; i++) {
+		if (str_eq(pprof_str(p, p->functions.v[i].name), text))
+			return true;
+	}
+	return false;
+}
+
+struct str tool_pattern_name(const struct tool_call *c)
+{
+	struct buf out = { 0 };
+	struct str text;
+
+	tool_pattern_quote(tool_call_text(c, "function"), &out);
+	text = arena_str(c->arena, str_from(buf_bytes(&out)));
+	buf_fini(&out);
+	return text;
+}
+
 int tool_pattern_unmatched(const struct tool_call *c, struct err *err)
 {
 	struct str text = tool_call_text(c, "function");

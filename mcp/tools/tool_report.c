@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/tools/tool_report.h"
 
+#include <math.h>
+
 #include "base/units.h"
 #include "base/url.h"
 #include "pprof/merge/aggregate.h"
@@ -37,47 +39,91 @@ static void tool_report_default(struct tool_call *c, const char *param,
 		tool_call_set(c, param, value);
 }
 
+/* The begins of the sides, in ms. */
+struct side_begins {
+	int64_t a;
+	int64_t b;
+};
+
+/* Set the end of a side to the time before the other side begins, or to now. */
+static void tool_report_default_end(struct tool_call *c, const char *param,
+				    int64_t begin, int64_t other)
+{
+	const char *end = begin < other ? arena_printf(c->arena, "%lld",
+						       (long long)other - 1) :
+					  "now";
+
+	tool_report_default(c, param, str_of(end));
+}
+
+/*
+ * Set the ends of sides that have times of their own: each ends where the other one
+ * begins, if that is later.
+ */
+static int tool_report_default_ends(struct tool_call *c, bool has_begin,
+				    struct err *err)
+{
+	const struct time_param from_a = { "from_a", NULL, TIME_REQUIRED };
+	const struct time_param from_b = { "from_b", NULL, TIME_REQUIRED };
+	struct side_begins begins;
+	struct str given;
+	int rc = params_time(&c->params, &from_a, &begins.a, err);
+
+	if (!rc)
+		rc = params_time(&c->params, &from_b, &begins.b, err);
+	if (rc)
+		return rc;
+	if (!has_begin && begins.a >= begins.b &&
+	    !params_find(&c->params, "to_a", &given))
+		return err_set(
+			err, ERR_INVALID,
+			"side a begins within side b, which is the last hour unless from_b is given: give from_b, or to_a");
+	tool_report_default_end(c, "to_a", begins.a, begins.b);
+	tool_report_default_end(c, "to_b", begins.b, begins.a);
+	return 0;
+}
+
 /*
  * Set the parameters of the sides that arguments may leave out. With a selector alone,
- * side b has the times of side a; without, side b is the last hour, and side a ends where
- * side b begins.
+ * side b has the times of side a; otherwise, it is the last hour.
  */
-static void tool_report_default_sides(struct tool_call *c)
+static int tool_report_default_sides(struct tool_call *c, struct err *err)
 {
 	struct str selector = { .len = 0 };
-	struct str other;
 	struct str from = str_of("now-1h");
 	struct str to = str_of("now");
 	struct str given;
+	bool has_begin = params_find(&c->params, "from_b", &given);
 
 	(void)params_find(&c->params, "query_a", &selector);
-	if (params_find(&c->params, "query_b", &other)) {
+	if (params_find(&c->params, "query_b", &given) && !has_begin) {
 		(void)params_find(&c->params, "from_a", &from);
 		(void)params_find(&c->params, "to_a", &to);
-	} else if (!params_find(&c->params, "from_b", &given)) {
-		tool_report_default(c, "to_a", from);
+		tool_report_default(c, "from_b", from);
+		tool_report_default(c, "to_b", to);
+		tool_report_default(c, "to_a", to);
+		return 0;
 	}
 	tool_report_default(c, "query_b", selector);
 	tool_report_default(c, "from_b", from);
-	tool_report_default(c, "to_b", to);
-	tool_report_default(c, "to_a", str_of("now"));
+	return tool_report_default_ends(c, has_begin, err);
 }
 
 /* Set the parameters that arguments may leave out. */
-static void tool_report_defaults(struct tool_call *c, const char *kind,
-				 bool is_diff)
+static int tool_report_defaults(struct tool_call *c, const char *kind,
+				bool is_diff, struct err *err)
 {
 	tool_call_set(c, "mode", str_of(is_diff ? "diff" : "merge"));
 	tool_call_set(c, "report", str_of(kind));
 	if (!is_diff) {
 		tool_report_default(c, "from", str_of("now-1h"));
 		tool_report_default(c, "to", str_of("now"));
-		return;
+		return 0;
 	}
-	tool_report_default_sides(c);
 	tool_report_default(c, "normalize", str_of("auto"));
 	/* The rows have both sides. */
 	tool_call_set(c, "diff", str_of("diff_base"));
+	return tool_report_default_sides(c, err);
 }
 
 /* The time that the profiles of some series span. */
@@ -164,10 +210,10 @@ static int tool_report_read(struct tool_report *t, const char *kind,
 			    struct err *err)
 {
 	struct tool_call *c = t->call;
-	int rc;
+	int rc = tool_report_defaults(c, kind, t->is_diff, err);
 
-	tool_report_defaults(c, kind, t->is_diff);
-	rc = report_request_parse(&t->request, &c->params, err);
+	if (!rc)
+		rc = report_request_parse(&t->request, &c->params, err);
 	if (!rc)
 		rc = report_request_merging(&t->request, &c->params,
 					    &t->merging, err);
@@ -263,30 +309,76 @@ static void tool_report_total(const struct tool_report *t, const char *of,
 	measure_label(out, total, t->report.unit, str_of("auto"));
 }
 
-/* Append how many profiles were merged. */
-static void tool_report_count(struct buf *out, const struct query_merge *m)
+/* Append how many profiles were merged, and from when to when. */
+static void tool_report_merged(const struct tool_report *t, size_t side)
 {
-	buf_printf(out, "%zu profile%s of %zu series", m->profiles,
-		   m->profiles == 1 ? "" : "s", m->series);
+	const struct query_merge *m = &t->merges[side];
+	char from[40];
+	char to[40];
+
+	time_format(t->specs[side].from, from);
+	time_format(t->specs[side].to, to);
+	buf_printf(t->call->text,
+		   " of %zu profile%s of %zu series, from %s to %s\n",
+		   m->profiles, m->profiles == 1 ? "" : "s", m->series, from,
+		   to);
 }
 
-/* Append the totals of both sides, and how they were made comparable. */
-static void tool_report_sides(const struct tool_report *t)
+/* Append by what the values of side b are multiplied, and what that means. */
+static void tool_report_scaled(const struct tool_report *t)
 {
-	static const char *const scaled[] = {
-		[NORMALIZE_NONE] = "not scaled",
-		[NORMALIZE_TOTAL] = "side b is scaled to the total of side a",
-		[NORMALIZE_RATE] = "side b is scaled to the time of side a",
+	static const char *const meaning[] = {
+		[NORMALIZE_TOTAL] =
+			"so that both totals are equal: the rows compare shares",
+		[NORMALIZE_RATE] =
+			"so that both sides are of one series in the same time",
 	};
 	struct buf *out = t->call->text;
 
-	tool_report_total(t, "# total of side a ", t->report.total_a);
-	buf_str(out, " (");
-	tool_report_count(out, &t->merges[1]);
-	tool_report_total(t, "), of side b ", t->report.total_b);
-	buf_str(out, " (");
-	tool_report_count(out, &t->merges[0]);
-	buf_printf(out, "), %s\n", scaled[t->profile.scaled]);
+	if (t->profile.scaled == NORMALIZE_NONE) {
+		buf_str(out, "# the rows compare values as they are\n");
+		return;
+	}
+	buf_printf(
+		out,
+		"# values of side b in the rows are multiplied by %.4g, %s\n",
+		t->profile.factor, meaning[t->profile.scaled]);
+}
+
+/* Return the total of side b before its values were multiplied. */
+static int64_t tool_report_total_b(const struct tool_report *t)
+{
+	double total = (double)t->report.total_b;
+
+	return t->profile.factor > 0 ?
+		       measure_integer(round(total / t->profile.factor)) :
+		       t->report.total_b;
+}
+
+/* Append the totals of both sides. */
+static void tool_report_sides(const struct tool_report *t)
+{
+	tool_report_total(t, "# side a: ", t->report.total_a);
+	tool_report_merged(t, 1);
+	tool_report_total(t, "# side b: ", tool_report_total_b(t));
+	tool_report_merged(t, 0);
+	tool_report_scaled(t);
+}
+
+/* Warn if the sides have profiles in common. */
+static void tool_report_overlap(struct tool_report *t)
+{
+	const struct query_spec *b = &t->specs[0];
+	const struct query_spec *a = &t->specs[1];
+	struct str query_a = { .len = 0 };
+	struct str query_b = { .len = 0 };
+
+	(void)params_find(&t->call->params, "query_a", &query_a);
+	(void)params_find(&t->call->params, "query_b", &query_b);
+	if (t->is_diff && str_eq(query_a, query_b) && a->from <= b->to &&
+	    b->from <= a->to)
+		t->call->warnings[t->call->warning_count++] =
+			"the times of the sides overlap, so that both have the same profiles there";
 }
 
 /* Append the lines before the rows: what they are of, a link, and warnings. */
@@ -298,13 +390,12 @@ static void tool_report_head(struct tool_report *t)
 		tool_report_sides(t);
 	} else {
 		tool_report_total(t, "# total ", t->report.total);
-		buf_str(c->text, " of ");
-		tool_report_count(c->text, &t->merges[0]);
-		buf_byte(c->text, '\n');
+		tool_report_merged(t, 0);
 	}
 	buf_printf(c->text, "# sample type %.*s/%.*s\n", STR_ARG(t->type),
 		   STR_ARG(t->unit));
 	tool_report_link(t);
+	tool_report_overlap(t);
 	for (size_t i = 0; i < t->profile.warning_count &&
 			   c->warning_count < TOOL_WARNINGS_MAX;
 	     i++)
@@ -325,7 +416,9 @@ static void tool_report_facts(const struct tool_report *t)
 		json_key(j, "totalA");
 		json_int(j, t->report.total_a);
 		json_key(j, "totalB");
-		json_int(j, t->report.total_b);
+		json_int(j, tool_report_total_b(t));
+		json_key(j, "factorB");
+		json_double(j, t->profile.factor);
 	} else {
 		json_key(j, "total");
 		json_int(j, t->report.total);

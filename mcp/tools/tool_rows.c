@@ -72,7 +72,8 @@ void tool_rows_names(struct tool_rows *t, struct str text, char separator,
 		     size_t max)
 {
 	size_t count = str_count(text, separator) + 1;
-	size_t out = count > max ? count - max : 0; /* names left out */
+	/* Names left out; in place of one, its number would be as long. */
+	size_t out = count > max + 1 ? count - max : 0;
 	struct buf clean = { 0 };
 
 	for (size_t i = 0; i < count; i++) {

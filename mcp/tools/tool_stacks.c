@@ -137,6 +137,8 @@ int tool_source(struct tool_call *c, struct err *err)
 		rc = tool_report_open(c, "source", false, &t, err);
 	if (rc)
 		return rc;
+	if (tool_pattern_is_name(c, t->report.p))
+		t->options.symbol = tool_pattern_name(c);
 	rc = tool_report_write(t, &text, err);
 	if (rc == ERR_NOTFOUND)
 		rc = tool_pattern_unmatched(c, err);

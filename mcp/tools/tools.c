@@ -16,11 +16,19 @@
 #define SELECTOR_HELP                                                      \
 	"series, as in Prometheus: NAME{label=\"value\",other=~\"regular " \
 	"expression\"}; list_series lists the names and jobs"
-#define ARG_RANGE                                                       \
-	ARG("from", "from",                                             \
-	    "begin of the time range, such as now-1h (the default) or " \
-	    "2026-11-30T09:00:00Z"),                                    \
-		ARG("to", "to", "end of the time range (default: now)")
+#define ARG_TIME(name_, help_) ARG(name_, name_, help_, .is_time = true)
+#define ARG_RANGE                                                          \
+	ARG_TIME("from",                                                   \
+		 "begin of the time range, such as now-1h (the default), " \
+		 "2026-11-30T09:00:00Z or a Unix time"),                   \
+		ARG_TIME("to", "end of the time range (default: now)")
+#define ARG_SORT                                                             \
+	ARG("sort", "sort",                                                  \
+	    "flat: by what a function uses itself; cum: with what it calls", \
+	    .choices = "flat cum")
+#define ARG_GROUP_BY                \
+	ARG("group_by", "group_by", \
+	    "labels of series, separated by commas, whose values become the outermost functions")
 #define ARG_TYPE                                                        \
 	ARG("sample_type", "sample_index",                              \
 	    "which value of the profiles, such as cpu, alloc_space or " \
@@ -33,9 +41,10 @@
 	ARG("ignore", "ignore",                                        \
 	    "no stacks with a function, or a file, that matches this " \
 	    "regular expression")
-#define ARG_TAGFOCUS                \
-	ARG("tagfocus", "tagfocus", \
-	    "only samples with this label, as key=regular expression")
+#define ARG_TAGFOCUS                                                    \
+	ARG("tagfocus", "tagfocus",                                     \
+	    "only samples with this label, as key=regular expression; " \
+	    "list_labels has the keys")
 #define ARG_AGGREGATE                                               \
 	ARG("aggregate", "aggregate",                               \
 	    "how several profiles become one; auto decides by the " \
@@ -77,14 +86,11 @@ static const struct tool_arg top_args[] = {
 	ARG("selector", "query", SELECTOR_HELP, .required = true),
 	ARG_RANGE,
 	ARG_TYPE,
-	ARG("sort", "sort",
-	    "flat: by what a function uses itself; cum: with what it calls",
-	    .choices = "flat cum"),
+	ARG_SORT,
 	ARG_FOCUS,
 	ARG_IGNORE,
 	ARG_TAGFOCUS,
-	ARG("group_by", "group_by",
-	    "labels of series, separated by commas, whose values become the outermost functions"),
+	ARG_GROUP_BY,
 	ARG_AGGREGATE,
 	ARG_LIMIT(30),
 	ARG_OFFSET,
@@ -129,22 +135,27 @@ static const struct tool_arg diff_args[] = {
 	ARG("selector_a", "query_a", "the series of side a, the base",
 	    .required = true),
 	ARG("from_a", "from_a", "begin of the time range of side a",
-	    .required = true),
-	ARG("to_a", "to_a",
-	    "end of the time range of side a (default: where side b begins, if that is the last hour; else now)"),
+	    .is_time = true, .required = true),
+	ARG_TIME(
+		"to_a",
+		"end of the time range of side a (default: where side b begins, if that is later; else now)"),
 	ARG("selector_b", "query_b",
 	    "the series of side b (default: those of side a)"),
-	ARG("from_b", "from_b",
-	    "begin of the time range of side b (default: that of side a if selector_b is given; else now-1h)"),
-	ARG("to_b", "to_b",
-	    "end of the time range of side b (default: that of side a if selector_b is given; else now)"),
+	ARG_TIME(
+		"from_b",
+		"begin of the time range of side b (default: that of side a if selector_b is given; else now-1h)"),
+	ARG_TIME(
+		"to_b",
+		"end of the time range of side b (default: that of side a if selector_b is given; else where side a begins, if that is later; else now)"),
 	ARG_TYPE,
 	ARG("normalize", "normalize",
-	    "how the sides are made comparable: total scales side b to the total of side a, rate divides by time; auto decides by the meaning of the values",
+	    "how the sides are made comparable: none; total multiplies side b so that both totals are equal, which shows shares; rate multiplies it so that both are values of one series in the same time, which shows whether a program uses more; auto: total for CPU time, rate for counters, none for memory in use",
 	    .choices = "auto none total rate"),
+	ARG_SORT,
 	ARG_FOCUS,
 	ARG_IGNORE,
 	ARG_TAGFOCUS,
+	ARG_GROUP_BY,
 	ARG_AGGREGATE,
 	ARG_LIMIT(30),
 	ARG_OFFSET,
@@ -170,10 +181,10 @@ const struct tool *tools_list(void)
 {
 	static const struct tool tools[] = {
 		{ "list_series", "List series",
-		  "Which profiles are stored: their names (process_cpu, memory, goroutine …), their services, how many series, and their sample types. Begin with this tool.",
+		  "Which profiles are stored: their names (process_cpu, memory, goroutine …), their services, how many series, and their sample types. Only series that have profiles in the time range are listed. Begin with this tool.",
 		  series_args, tool_list_series },
 		{ "list_labels", "List labels",
-		  "The labels of series, or the values of a label, with the number of series.",
+		  "The labels of series, or the values of a label, with the number of series; and the labels of samples, for tagfocus.",
 		  labels_args, tool_list_labels },
 		{ "top", "Heaviest functions",
 		  "The functions that use most CPU time, memory or whatever the profiles count, of all selected profiles together: flat (the function itself) and cum (with what it calls).",

@@ -412,11 +412,13 @@ struct pprof *merge_finish(struct merge *m)
 	return &m->out;
 }
 
-/* Scale p so that each sample type has the same total as in `to`. */
-static void merge_normalize(struct pprof *p, const struct pprof *to)
+/*
+ * Scale p so that each sample type has the same total as in `to`; `ratios` gets by what
+ * each type was multiplied.
+ */
+static void merge_normalize(struct pprof *p, const struct pprof *to,
+			    double *ratios)
 {
-	double ratios[TYPES_MAX];
-
 	for (size_t t = 0; t < p->types.count; t++) {
 		int64_t have = 0;
 		int64_t want = 0;
@@ -430,17 +432,19 @@ static void merge_normalize(struct pprof *p, const struct pprof *to)
 	pprof_scale(p, ratios);
 }
 
-/* Scale p to another time. A state does not grow with the time. */
-static void merge_scale_times(struct pprof *p, double factor)
+/* Scale p to another time. A state does not grow with the time. `ratios`: as above. */
+static void merge_scale_times(struct pprof *p, double factor, double *ratios)
 {
 	size_t width = p->types.count;
 
 	for (size_t t = 0; t < width; t++) {
 		struct str type = pprof_str(p, p->types.v[t].type);
 
-		if (value_kind(type, p->duration_ns > 0) != KIND_STATE)
-			pprof_scale_sum(p->values.v + t, p->samples.count,
-					width, factor);
+		if (value_kind(type, p->duration_ns > 0) == KIND_STATE)
+			continue;
+		pprof_scale_sum(p->values.v + t, p->samples.count, width,
+				factor);
+		ratios[t] = factor;
 	}
 }
 
@@ -449,10 +453,14 @@ int merge_diff(struct merge *m, struct pprof *source, struct pprof *base,
 	       struct err *err)
 {
 	double minus[TYPES_MAX];
+	double unused[TYPES_MAX];
+	double *ratios = o->ratios ? o->ratios : unused;
 	int rc;
 
 	for (size_t t = 0; t < base->types.count; t++)
 		minus[t] = -1;
+	for (size_t t = 0; t < source->types.count; t++)
+		ratios[t] = 1;
 	/*
 	 * The label makes the samples of the base distinct, so that the merge
 	 * keeps them next to the samples of the source instead of subtracting
@@ -462,9 +470,9 @@ int merge_diff(struct merge *m, struct pprof *source, struct pprof *base,
 		pprof_set_label(base, str_of(PPROF_BASE_KEY),
 				str_of(PPROF_BASE_VALUE));
 	if (o->normalize && source->types.count == base->types.count)
-		merge_normalize(source, base);
+		merge_normalize(source, base, ratios);
 	if (o->scale > 0)
-		merge_scale_times(source, o->scale);
+		merge_scale_times(source, o->scale, ratios);
 	pprof_scale(base, minus);
 	rc = merge_add(m, source, NULL, err);
 	if (!rc)

@@ -168,6 +168,8 @@ struct merge_diff_options {
 	 * all.
 	 */
 	double scale;
+	/* If not NULL, gets by what each type of `source` was multiplied. */
+	double *ratios;
 };
 
 /*

@@ -48,10 +48,12 @@ static int report_profile_subtract(struct report_profile *x, struct pprof **p,
 				   struct err *err)
 {
 	const struct report_request *q = x->q;
-	struct merge_diff_options o = { .label_base = q->label_base };
+	double ratios[TYPES_MAX];
+	struct merge_diff_options o = { .label_base = q->label_base,
+					.ratios = ratios };
 	enum value_kind kind;
 	enum normalize how;
-	size_t type;
+	size_t type = 0;
 	int rc = 0;
 
 	x->scaled = NORMALIZE_NONE;
@@ -69,7 +71,10 @@ static int report_profile_subtract(struct report_profile *x, struct pprof **p,
 		if (how == NORMALIZE_RATE)
 			rc = report_profile_scale(x, kind, &o, err);
 	}
-	return rc ? rc : query_merge_subtract(x->base, x->both, &o, p, err);
+	if (!rc)
+		rc = query_merge_subtract(x->base, x->both, &o, p, err);
+	x->factor = rc ? 1 : ratios[type];
+	return rc;
 }
 
 /* Name the addresses of the profile that have no function. */

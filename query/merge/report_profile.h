@@ -34,6 +34,7 @@ struct report_profile {
 	 * base, or to its time, which is `rate_seconds`.
 	 */
 	enum normalize scaled;
+	double factor; /* by which its values were multiplied */
 	double rate_seconds;
 	struct merge *both; /* of the two sides */
 };

@@ -125,15 +125,20 @@ int params_times(const struct params *p, const struct time_param *first,
 		 const struct time_param *last, int64_t *from, int64_t *to,
 		 struct err *err)
 {
+	char start[40];
+	char end[40];
 	int rc = params_time(p, first, from, err);
 
 	if (!rc)
 		rc = params_time(p, last, to, err);
-	if (!rc && *from > *to)
+	if (!rc && *from > *to) {
+		time_format(*from, start);
+		time_format(*to, end);
 		rc = err_set(
 			err, ERR_INVALID,
-			"the end of the time range (\"%s\") is before its start (\"%s\")",
-			last->ms_name, first->ms_name);
+			"the end of the time range (\"%s\": %s) is before its start (\"%s\": %s)",
+			last->ms_name, end, first->ms_name, start);
+	}
 	return rc;
 }
 

@@ -231,24 +231,39 @@ def series_and_labels_are_listed(d):
     push(e, made_cpu(2, 20), name='shop{region=us}')
     push(e, made_cpu(3, 20), name='other{region=us}')
     head, rows, facts = call(e, 'list_series', **RANGE)
-    assert rows[0] == ['name', 'job', 'series', 'newest profile', 'sample types'], rows
-    assert [r[:3] for r in rows[1:]] == [['process_cpu', 'other', '1'], ['process_cpu', 'shop', '2']], rows
-    assert 'cpu/nanoseconds' in rows[1][4] and facts == {'rowsShown': 2, 'rowsTotal': 2}, (rows, facts)
-    assert head[0] == '# 3 series' and head[1] == '# names and jobs 1 to 2 of 2', head
+    assert rows[0] == ['name', 'job', '__part__', 'series', 'newest profile', 'sample types'], rows
+    assert [r[:4] for r in rows[1:]] == [['process_cpu', 'other', '', '1'], ['process_cpu', 'shop', '', '2']], rows
+    assert 'cpu/nanoseconds' in rows[1][5] and facts == {'rowsShown': 2, 'rowsTotal': 2}, (rows, facts)
+    assert head[0].startswith('# 3 series have profiles from 2026-11-29T23:29:59.999Z to 2026-'), head
+    assert head[1] == '# kinds of profiles 1 to 2 of 2', head
     # The newest profile is that of the group, whichever of its series has it.
-    assert rows[2][3] == '2026-11-29T23:30:00.000Z', rows
+    assert rows[2][4] == '2026-11-29T23:30:00.000Z', rows
     push(e, made_cpu(4, 20), name='shop{region=eu}', at=AT + 40)
-    assert call(e, 'list_series', **RANGE)[1][2][3] == '2026-11-29T23:30:40.000Z'
+    assert call(e, 'list_series', **RANGE)[1][2][4] == '2026-11-29T23:30:40.000Z'
     push(e, made_cpu(4, 20), name='shop{region=us}', at=AT + 50)
-    assert call(e, 'list_series', **RANGE)[1][2][3] == '2026-11-29T23:30:50.000Z'
-    assert call(e, 'list_series', offset=9, **RANGE)[0][1].startswith('# names and jobs: none of 2'), head
+    assert call(e, 'list_series', **RANGE)[1][2][4] == '2026-11-29T23:30:50.000Z'
+    assert call(e, 'list_series', offset=9, **RANGE)[0][1].startswith('# kinds of profiles: none of 2'), head
     assert [r[:2] for r in call(e, 'list_series', selector='{region="eu"}', **RANGE)[1][1:]] == [
         ['process_cpu', 'shop']
     ]
     labels = dict(call(e, 'list_labels', **RANGE)[1][1:])
     assert labels['region'] == labels['__name__'] == '3', labels
     assert call(e, 'list_labels', label='region', **RANGE)[1][1:] == [['us', '2'], ['eu', '1']]
-    assert call(e, 'list_labels', contains='REG', **RANGE)[1][1:] == [['region', '3']]
+    head, rows, _ = call(e, 'list_labels', contains='REG', **RANGE)
+    assert rows[1:] == [['region', '3']] and '# labels of samples, for tagfocus: ' in '\n'.join(head), head
+    # What has no profile in the range is not there, and is counted; times may be in seconds.
+    assert call(e, 'list_series')[0][:2][1] == '# 3 more series have profiles at other times only'
+    seconds = {'from': str(AT), 'to': AT + 100}
+    assert call(e, 'list_series', **seconds)[1][1:] == call(e, 'list_series', **RANGE)[1][1:]
+    # Folded stacks of bytes that are allocated and in use are of one name, and are told apart.
+    for kind in ('alloc_space', 'inuse_space'):
+        push(e, f'main;{kind} 5\n', name=f'mem.{kind}', kind='folded')
+    rows = call(e, 'list_series', selector='memory', **RANGE)[1][1:]
+    assert [r[2] for r in rows] == ['alloc_space', 'inuse_space'], rows
+    found = refused(e, 'top', selector='memory', **RANGE)
+    assert 'the label __part__' in found, found
+    _, rows, _ = call(e, 'top', selector='memory{__part__="inuse_space"}', sample_type='inuse_space/bytes', **RANGE)
+    assert rows[1][0] == 'inuse_space', rows
     e.finish()
 
 
@@ -267,10 +282,32 @@ def two_sides_are_compared(d):
     head, rows, facts = call(e, 'diff', normalize='none', **sides)
     assert [r[0] for r in rows[1:]] == ['b'] and facts['profiles'] == 2, rows
     assert [float(v) for v in rows[1][2:5]] == [100, 300, 200] and rows[0][2] == 'flat a (ms)', rows
-    head, rows, _ = call(e, 'diff', **sides)
-    assert 'scaled to the total of side a' in head[0] and head[2].startswith('# page: /compare?'), head
+    head, rows, facts = call(e, 'diff', **sides)
+    assert head[0].startswith('# side a: 200ms of 1 profile of 1 series, from 2026-11-29T23:30:00.000Z to '), head
+    assert head[1].startswith('# side b: 400ms of 1 profile of 1 series, from 2026-11-29T23:30:40.000Z to '), head
+    assert 'multiplied by 0.5, so that both totals are equal' in head[2], head
+    assert head[4].startswith('# page: /compare?') and rows[0][3] == 'flat b scaled (ms)', (head, rows[0])
+    assert (facts['totalA'], facts['totalB'], facts['factorB']) == (200_000_000, 400_000_000, 0.5), facts
     assert {r[0] for r in rows[1:]} == {'a', 'b'}, rows
-    assert 'not scaled' in call(e, 'diff', normalize='none', **sides)[0][0]
+    assert 'values as they are' in call(e, 'diff', normalize='none', **sides)[0][2]
+    # What functions have with what they call.
+    head, rows, _ = call(e, 'diff', normalize='none', sort='cum', **sides)
+    assert rows[0][2] == 'cum a (ms)' and {r[0]: float(r[4]) for r in rows[1:]} == {'main': 200, 'b': 200}, rows
+    # Without ends, each side ends where the other begins, if that is later.
+    begins = {'selector_a': 'process_cpu', 'from_a': sides['from_a'], 'from_b': sides['from_b']}
+    head, rows, facts = call(e, 'diff', normalize='none', **begins)
+    assert facts['profiles'] == 2 and 'to 2026-11-29T23:30:39.999Z' in head[0], head
+    begins = {**begins, 'from_a': begins['from_b'], 'from_b': begins['from_a']}
+    head, rows, facts = call(e, 'diff', normalize='none', **begins)
+    assert facts['profiles'] == 2 and 'to 2026-11-29T23:30:39.999Z' in head[1], head
+    head, rows, facts = call(e, 'diff', **{**begins, 'to_b': 'now'})
+    assert any('overlap' in line for line in head), head
+    assert 'give from_b' in refused(e, 'diff', selector_a='process_cpu', from_a='now-30m')
+    # A profile without a duration has values, and nobody knows for how long.
+    answer = e.get('/ingest', data=b'main;a 10\n', name='shop', format='folded', **{'from': AT + 41})
+    assert answer.status == 200, answer.body
+    found = refused(e, 'diff', normalize='rate', **{**sides, 'to_b': str(1000 * AT + 41_005)})
+    assert 'not known for how long' in found, found
     # A side is compared with itself, and its samples have two values.
     push(e, made_cpu(1, 300), name='two')
     itself = {'selector_a': 'process_cpu{job="two"}', 'from_a': RANGE['from'], 'to_a': RANGE['to']}
@@ -293,7 +330,7 @@ def errors_of_tools_say_what_to_do(d):
     for text, tool, arguments in (
         ('argument "selector" is missing', 'top', {}),
         ('the arguments are: selector, from, to', 'top', {'selektor': 'x'}),
-        ('must be one of: flat cum', 'top', {'selector': 'process_cpu', 'sort': 'name'}),
+        ('must be one of: flat, cum', 'top', {'selector': 'process_cpu', 'sort': 'name'}),
         ('whole number from 1 to 1000', 'top', {'selector': 'process_cpu', 'limit': 0}),
         ('whole number from 500 to 20000', 'top', {'selector': 'process_cpu', 'max_tokens': 'many'}),
         ('must be a text', 'top', {'selector': ['process_cpu']}),
@@ -354,6 +391,13 @@ def names_of_functions_are_found_as_they_are_written(d):
         assert {r[0] for r in rows[1:]} == {method}, (method, rows)
     _, rows, _ = call(e, 'peek', selector='process_cpu', function='^(operator|std::map)', **RANGE)
     assert {r[0] for r in rows[1:]} == set(methods[1:]), rows
+    # A name that others contain is found, and not the others.
+    push(e, ''.join(f'main;handle{i} 9\n' for i in ('', *range(40))).encode(), name='many', kind='folded')
+    query = {'selector': 'process_cpu{job="many"}', **RANGE}
+    _, rows, _ = call(e, 'peek', function='handle', **query)
+    assert {r[0] for r in rows[1:]} == {'handle'} and [r[1] for r in rows[1:]] == ['total', 'caller', 'itself'], rows
+    assert len(call(e, 'peek', function='handle.', **query)[1]) > 40
+    assert 'handle1' not in str(call(e, 'source', function='handle', **query))
     # A stack that is longer than an answer is cut, and is not all there is.
     deep = ';'.join(f'f{i}_' + 'y' * 150 for i in range(100))
     push(e, f'{deep} 50\nmain;small 4\n'.encode(), name='deep', kind='folded')
