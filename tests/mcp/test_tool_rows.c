@@ -94,13 +94,13 @@ Test(tool_rows, the_first_row_is_there_even_if_it_is_cut)
 	tool_rows_init(&t, "n", 1, 10, 30);
 	cr_expect(!tool_rows_begin(&t));
 	cr_assert(tool_rows_begin(&t));
-	tool_rows_names(&t,
-			str_of("a;b;c;\"d\";efghijklmnopqrstuvwxyz;0123456789"),
-			';', 5);
+	tool_rows_names(
+		&t, str_of("a;b;c;x;\"d\";efghijklmnopqrstuvwxyz;0123456789"),
+		';', 5);
 	cr_expect(tool_rows_end(&t));
 	cr_assert(tool_rows_begin(&t) == false);
 	cr_expect(check_str(str_from(buf_bytes(&t.text)),
-			    "n\n\"a;b;...1 more...;\"\"d\"\"...\"\n"));
+			    "n\n\"a;b;...2 more...;\"\"d\"\"...\"\n"));
 	tool_rows_line(&t, "stacks", &line);
 	cr_expect(check_str(str_from(buf_bytes(&line)),
 			    "# stacks 2 to 2 of 3; more: offset=2"));

@@ -151,6 +151,7 @@ static const struct route expected[] = {
 	{ "/api/v1/status/tsdb", NULL, ROUTE_READ, READ },
 	{ "/api/v1/status/queries", NULL, ROUTE_QUICK, READ },
 	{ "/api/v1/status/remote_write", NULL, ROUTE_READ, READ },
+	{ "/mcp", NULL, ROUTE_MESSAGE, READ },
 	{ "/api/v1/admin/tsdb/delete_series", NULL, ROUTE_WRITE, ADMIN },
 	{ "/api/v1/admin/tsdb/clean_tombstones", NULL, ROUTE_WRITE, ADMIN },
 	{ "/api/v1/admin/tsdb/confirm_clock", NULL, ROUTE_WRITE, ADMIN },
