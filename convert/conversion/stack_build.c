@@ -204,6 +204,16 @@ static bool stack_part_same(const void *ctx, uint32_t i, const void *key)
 	       part->samples.v[i].labels == sample->labels;
 }
 
+/* Add a sample that the part does not have yet. */
+static void stack_part_append(struct stack_part *part,
+			      struct pprof_sample sample, uint64_t hash,
+			      const int64_t values[STACK_VALUES_MAX])
+{
+	table_add(&part->index, hash, (uint32_t)part->samples.count);
+	*vec_add(&part->samples) = sample;
+	vec_add_all(&part->values, values, STACK_VALUES_MAX);
+}
+
 bool stack_part_add(struct stack_part *part, struct pprof_sample sample,
 		    const int64_t values[STACK_VALUES_MAX])
 {
@@ -213,10 +223,7 @@ bool stack_part_add(struct stack_part *part, struct pprof_sample sample,
 		table_find(&part->index, hash, stack_part_same, part, &sample);
 
 	if (i == TABLE_NONE) {
-		i = (uint32_t)part->samples.count;
-		*vec_add(&part->samples) = sample;
-		vec_add_all(&part->values, values, STACK_VALUES_MAX);
-		table_add(&part->index, hash, i);
+		stack_part_append(part, sample, hash, values);
 		return true;
 	}
 	for (size_t k = 0; k < STACK_VALUES_MAX; k++) {

@@ -278,9 +278,9 @@ static bool jfr_types_emit(struct jfr_types *t, struct jfr_field *f)
 static bool jfr_types_compile(struct jfr_types *t, uint32_t class, int depth)
 {
 	struct jfr_class *c = &t->classes.v[class];
+	uint32_t count = c->fields.count;
 	/* Without fields, there may be no array. */
-	struct jfr_field *fields =
-		c->fields.count ? &t->fields.v[c->fields.first] : NULL;
+	struct jfr_field *fields = count ? &t->fields.v[c->fields.first] : NULL;
 	uint32_t kept = 0;
 
 	if (c->state != PROGRAM_MISSING)
@@ -289,12 +289,12 @@ static bool jfr_types_compile(struct jfr_types *t, uint32_t class, int depth)
 	if (depth == DEPTH_MAX)
 		return false;
 	c->state = PROGRAM_BROKEN;
-	for (uint32_t i = 0; i < c->fields.count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		if (!jfr_types_compile_inner(t, &fields[i], depth))
 			return false;
 	}
 	c->program.first = (uint32_t)t->operations.count;
-	for (uint32_t i = 0; i < c->fields.count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		if (!jfr_types_emit(t, &fields[i])) {
 			t->operations.count = c->program.first;
 			return false;

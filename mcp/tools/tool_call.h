@@ -25,14 +25,14 @@ struct tool_arg {
 	const char *help;
 	/* Name of the parameter of the API; NULL: the tool itself reads it. */
 	const char *param;
-	/* Number: its default, smallest and largest value. */
-	bool is_number;
+	const char *choices; /* values, separated by blanks; NULL: any text */
+	/* Of a number: its default, smallest and largest value. */
 	int64_t usual;
 	int64_t min;
 	int64_t max;
+	bool is_number;
 	bool is_time; /* Unix times in seconds become milliseconds */
 	bool required;
-	const char *choices; /* values, separated by blanks; NULL: any text */
 };
 
 enum {
