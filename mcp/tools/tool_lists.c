@@ -16,8 +16,8 @@
 enum {
 	/* Of so many series of a group, the newest profile is looked for. */
 	NEWEST_SERIES = 64,
-	SAMPLE_LABELS_MAX =
-		400 /* bytes of the names of labels of samples, about */
+	/* Bytes of the names of labels of samples, about. */
+	SAMPLE_LABELS_MAX = 400
 };
 
 /* Series of one name, job and part (LABEL_PART). */
@@ -36,34 +36,43 @@ struct listing {
 	int64_t from;
 	int64_t to;
 	VEC(struct series_group) groups;
-	VEC(uint32_t)
-	before; /* of each series, the series before it in its group */
+	/* Of each series, the series before it in its group. */
+	VEC(uint32_t) before;
 	struct table index;
 	struct string_set texts;
 	struct growth_meter meter;
 };
 
+/*
+ * Select the series of a call that have profiles in a time range. The caller closes the
+ * querier in any case.
+ */
+static int tool_lists_select(const struct tool_call *c, int64_t from,
+			     int64_t to, struct querier **q, struct err *err)
+{
+	struct str text = tool_call_text(c, "selector");
+	struct selector s = { 0 };
+	int rc = text.len ? params_selector("query", text, &s, err) : 0;
+
+	query_open(c->work, c->db, q);
+	if (!rc)
+		rc = query_select(c->work, *q, s.matchers, s.count, from, to,
+				  err);
+	selector_fini(&s);
+	return rc;
+}
+
 /* Select the series of a call. The caller calls tool_lists_close() in any case. */
 static int tool_lists_open(struct listing *l, struct tool_call *c,
 			   struct err *err)
 {
-	struct str text = tool_call_text(c, "selector");
-	struct selector s = { 0 };
 	int64_t hour = 3600 * (int64_t)1000;
-	int rc = 0;
+	int rc;
 
 	*l = (struct listing){ .call = c };
-	if (text.len)
-		rc = params_selector("query", text, &s, err);
-	if (!rc)
-		rc = params_range(&c->params, c->params.now_ms - hour,
-				  c->params.now_ms, &l->from, &l->to, err);
-	query_open(c->work, c->db, &l->q);
-	if (!rc)
-		rc = query_select(c->work, l->q, s.matchers, s.count, l->from,
-				  l->to, err);
-	selector_fini(&s);
-	return rc;
+	rc = params_range(&c->params, c->params.now_ms - hour, c->params.now_ms,
+			  &l->from, &l->to, err);
+	return rc ? rc : tool_lists_select(c, l->from, l->to, &l->q, err);
 }
 
 static void tool_lists_close(struct listing *l)
@@ -209,20 +218,13 @@ static int tool_lists_group(struct listing *l, struct tool_rows *rows,
 }
 
 /* Count the series that the selector has at any time. */
-static int tool_lists_count_all(struct listing *l, size_t *out, struct err *err)
+static int tool_lists_count_all(const struct tool_call *c, size_t *out,
+				struct err *err)
 {
 	CLEANUP(querier_closep) struct querier *q = NULL;
-	struct tool_call *c = l->call;
-	struct str text = tool_call_text(c, "selector");
-	struct selector s = { 0 };
-	int rc = text.len ? params_selector("query", text, &s, err) : 0;
+	int rc = tool_lists_select(c, INT64_MIN, INT64_MAX, &q, err);
 
-	query_open(c->work, c->db, &q);
-	if (!rc)
-		rc = query_select(c->work, q, s.matchers, s.count, INT64_MIN,
-				  INT64_MAX, err);
 	*out = rc ? 0 : querier_count(q);
-	selector_fini(&s);
 	return rc;
 }
 
@@ -233,7 +235,7 @@ static int tool_lists_head(struct listing *l, struct err *err)
 	char from[40];
 	char to[40];
 	size_t all;
-	int rc = tool_lists_count_all(l, &all, err);
+	int rc = tool_lists_count_all(c, &all, err);
 
 	if (rc)
 		return rc;

@@ -87,7 +87,7 @@ int tool_stacks(struct tool_call *c, struct err *err)
 	if (rc)
 		return rc;
 	rc = tool_report_write(t, &text, err);
-	/* The list of its lines: one of the shortest, "a 1", has fewer bytes. */
+	/* The list of its lines has twice the memory while it grows. */
 	if (!rc)
 		rc = query_take(
 			c->work,

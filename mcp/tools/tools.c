@@ -61,12 +61,15 @@
 	ARG_NUMBER("max_tokens", "how long the answer may be, in tokens", \
 		   4000, 500, 20000)
 
+/* Arguments that stand together. */
+#define ARG_FILTERS ARG_FOCUS, ARG_IGNORE, ARG_TAGFOCUS
+#define ARG_PAGE    ARG_OFFSET, ARG_TOKENS
+
 static const struct tool_arg series_args[] = {
 	ARG("selector", "query", SELECTOR_HELP),
 	ARG_RANGE,
 	ARG_LIMIT(50),
-	ARG_OFFSET,
-	ARG_TOKENS,
+	ARG_PAGE,
 	{ .name = NULL },
 };
 
@@ -77,8 +80,7 @@ static const struct tool_arg labels_args[] = {
 	ARG("contains", NULL, "only names or values with this text"),
 	ARG_RANGE,
 	ARG_LIMIT(50),
-	ARG_OFFSET,
-	ARG_TOKENS,
+	ARG_PAGE,
 	{ .name = NULL },
 };
 
@@ -87,14 +89,11 @@ static const struct tool_arg top_args[] = {
 	ARG_RANGE,
 	ARG_TYPE,
 	ARG_SORT,
-	ARG_FOCUS,
-	ARG_IGNORE,
-	ARG_TAGFOCUS,
+	ARG_FILTERS,
 	ARG_GROUP_BY,
 	ARG_AGGREGATE,
 	ARG_LIMIT(30),
-	ARG_OFFSET,
-	ARG_TOKENS,
+	ARG_PAGE,
 	{ .name = NULL },
 };
 
@@ -103,13 +102,10 @@ static const struct tool_arg peek_args[] = {
 	ARG_FUNCTION,
 	ARG_RANGE,
 	ARG_TYPE,
-	ARG_FOCUS,
-	ARG_IGNORE,
-	ARG_TAGFOCUS,
+	ARG_FILTERS,
 	ARG_AGGREGATE,
 	ARG_LIMIT(60),
-	ARG_OFFSET,
-	ARG_TOKENS,
+	ARG_PAGE,
 	{ .name = NULL },
 };
 
@@ -117,17 +113,14 @@ static const struct tool_arg stacks_args[] = {
 	ARG("selector", "query", SELECTOR_HELP, .required = true),
 	ARG_RANGE,
 	ARG_TYPE,
-	ARG_FOCUS,
-	ARG_IGNORE,
-	ARG_TAGFOCUS,
+	ARG_FILTERS,
 	ARG_AGGREGATE,
 	ARG_NUMBER(
 		"max_depth",
 		"functions of a stack that are shown; of deeper stacks, the middle is left out",
 		40, 4, 1000),
 	ARG_LIMIT(10),
-	ARG_OFFSET,
-	ARG_TOKENS,
+	ARG_PAGE,
 	{ .name = NULL },
 };
 
@@ -152,14 +145,11 @@ static const struct tool_arg diff_args[] = {
 	    "how the sides are made comparable: none; total multiplies side b so that both totals are equal, which shows shares; rate multiplies it so that both are values of one series in the same time, which shows whether a program uses more; auto: total for CPU time, rate for counters, none for memory in use",
 	    .choices = "auto none total rate"),
 	ARG_SORT,
-	ARG_FOCUS,
-	ARG_IGNORE,
-	ARG_TAGFOCUS,
+	ARG_FILTERS,
 	ARG_GROUP_BY,
 	ARG_AGGREGATE,
 	ARG_LIMIT(30),
-	ARG_OFFSET,
-	ARG_TOKENS,
+	ARG_PAGE,
 	{ .name = NULL },
 };
 
@@ -168,12 +158,9 @@ static const struct tool_arg source_args[] = {
 	ARG_FUNCTION,
 	ARG_RANGE,
 	ARG_TYPE,
-	ARG_FOCUS,
-	ARG_IGNORE,
-	ARG_TAGFOCUS,
+	ARG_FILTERS,
 	ARG_AGGREGATE,
-	ARG_OFFSET,
-	ARG_TOKENS,
+	ARG_PAGE,
 	{ .name = NULL },
 };
 
