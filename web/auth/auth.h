@@ -17,21 +17,13 @@
 #define WEB_AUTH_AUTH_H
 
 #include "base/log.h"
+#include "web/auth/credentials.h"
 #include "web/auth/tls.h"
 #include "web/auth/web_config.h"
 
 enum {
 	AUTH_NAME_MAX = 128,
 	AUTH_SESSION_LEN = 64, /* length of the text of a session */
-};
-
-/* The credentials of a request. A member is NULL if the request lacks it. */
-struct credentials {
-	const char *user;
-	const char *password;
-	const char *token;
-	/* the text of a session, from a cookie */
-	const char *session;
 };
 
 /* The sender of a request, and what the sender may do. */

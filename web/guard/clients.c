@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/guard/clients.h"
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -132,4 +134,36 @@ void clients_put(struct clients *cs, struct client *c)
 	pool_group_free(e->client.work);
 	pool_group_free(e->client.store);
 	mem_free(e);
+}
+
+enum auth_verdict client_verify(struct client *c, struct auth *auth,
+				const struct credentials *credentials,
+				struct identity *out)
+{
+	enum auth_verdict v = AUTH_BUSY;
+
+	if (!atomic_fetch_add(&c->hashing, 1))
+		v = auth_verify(auth, credentials, out);
+	atomic_fetch_sub(&c->hashing, 1);
+	return v;
+}
+
+const char *client_text(const struct sockaddr *a, struct arena *arena)
+{
+	char text[INET6_ADDRSTRLEN] = "";
+	struct sockaddr_in6 v6;
+	struct sockaddr_in v4;
+
+	if (a && a->sa_family == AF_INET) {
+		memcpy(&v4, a, sizeof(v4));
+		inet_ntop(AF_INET, &v4.sin_addr, text, sizeof(text));
+	} else if (a && a->sa_family == AF_INET6) {
+		memcpy(&v6, a, sizeof(v6));
+		if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr))
+			inet_ntop(AF_INET, &v6.sin6_addr.s6_addr[12], text,
+				  sizeof(text));
+		else
+			inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof(text));
+	}
+	return arena_strndup(arena, str_of(text));
 }

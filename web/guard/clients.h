@@ -18,6 +18,7 @@
 #include "base/budget.h"
 #include "base/ingest_limiter.h"
 #include "base/pool.h"
+#include "web/auth/auth.h"
 
 struct clients;
 
@@ -62,6 +63,21 @@ struct client *clients_get(struct clients *cs, const struct sockaddr *a);
 
 /* Return a reference. */
 void clients_put(struct clients *cs, struct client *c);
+
+/*
+ * Decide on credentials by hashing their password, as auth_verify() does. Each client may
+ * have only one password hashed at a time, or gets AUTH_BUSY: so a client that guesses
+ * passwords does not lock out users at other addresses.
+ */
+enum auth_verdict client_verify(struct client *c, struct auth *auth,
+				const struct credentials *credentials,
+				struct identity *out);
+
+/*
+ * Return the IP address of a client as text in the arena, "" if it is unknown (NULL). An
+ * IPv4 address that is mapped to IPv6 is shown as what it is.
+ */
+const char *client_text(const struct sockaddr *a, struct arena *arena);
 
 /*
  * A hash that identifies the client with an address, never 0. Two clients may

@@ -6,7 +6,6 @@
 #include <strings.h>
 #include <sys/socket.h>
 
-#include "base/base64.h"
 #include "base/mem.h"
 #include "web/guard/hosts.h"
 #include "web/http/exchange.h"
@@ -22,44 +21,15 @@ static bool is_too_often(struct exchange *x)
 /* The following functions check authentication. */
 
 /*
- * Decode Basic credentials (RFC 7617): base64 of "user:password". Malformed
- * credentials are treated as missing. So is a text with a NUL, because C code
- * would see only the part of the password before the NUL.
- */
-static void basic_decode(struct exchange *x, struct str text,
-			 struct credentials *c)
-{
-	struct buf plain = { 0 };
-	struct str password;
-	struct str user;
-
-	if (base64_decode(text, &plain) && plain.len &&
-	    !memchr(plain.ptr, 0, plain.len) &&
-	    memchr(plain.ptr, ':', plain.len)) {
-		user = str_cut(str_from(buf_bytes(&plain)), ':', &password);
-		c->user = arena_strndup(&x->request.arena, user);
-		c->password = arena_strndup(&x->request.arena, password);
-	}
-	buf_forget(&plain);
-}
-
-/*
  * Read the credentials of a request. They are borrowed from the request and its
  * arena.
  */
-static struct credentials credentials_of(struct exchange *x)
+static struct credentials access_credentials(struct exchange *x)
 {
-	static const char bearer[] = "Bearer ";
-	static const char basic[] = "Basic ";
 	const char *value = exchange_header(x, "Authorization");
-	struct credentials c = { 0 };
+	struct credentials c = credentials_read(value, &x->request.arena);
 
-	/* Schemes are case-insensitive (RFC 7235, 2.1). */
-	if (!strncasecmp(value, bearer, sizeof(bearer) - 1))
-		c.token = value + sizeof(bearer) - 1;
-	else if (!strncasecmp(value, basic, sizeof(basic) - 1))
-		basic_decode(x, str_of(value + sizeof(basic) - 1), &c);
-	else if (!*value && *x->request.session)
+	if (!*value && *x->request.session)
 		c.session = x->request.session;
 	return c;
 }
@@ -168,21 +138,11 @@ static void check_client(struct exchange *x)
 /* Check the credentials without hashing. Runs on the server's thread. */
 static void access_authenticate(struct exchange *x)
 {
-	struct credentials c = credentials_of(x);
+	struct credentials c = access_credentials(x);
 
 	if (x->route && x->route->kind == ROUTE_OPEN)
 		return;
 	access_judge(x, auth_check(x->server->o.auth, &c, &x->who));
-}
-
-/*
- * Verify the credentials by hashing the password. Runs on a worker thread,
- * because hashing takes long.
- */
-static void access_verify_password(struct exchange *x)
-{
-	struct credentials c = credentials_of(x);
-	access_judge(x, auth_verify(x->server->o.auth, &c, &x->who));
 }
 
 /*
@@ -425,17 +385,12 @@ void access_check(struct exchange *x)
 		find_fault(x);
 }
 
-/*
- * Each client may have only one password hashed at a time. So a client that
- * guesses passwords does not lock out users at other addresses.
- */
 void access_verify_early(struct exchange *x)
 {
-	if (atomic_fetch_add(&x->client->hashing, 1))
-		access_judge(x, AUTH_BUSY);
-	else
-		access_verify_password(x);
-	atomic_fetch_sub(&x->client->hashing, 1);
+	struct credentials c = access_credentials(x);
+
+	access_judge(x,
+		     client_verify(x->client, x->server->o.auth, &c, &x->who));
 }
 
 void access_verify(struct exchange *x)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/http/exchange.h"
 
-#include <arpa/inet.h>
 #include <strings.h>
 
 #include "base/clock.h"
@@ -221,31 +220,6 @@ static bool exchange_accepts(const char *header, const char *encoding)
 	return false;
 }
 
-/*
- * Return the IP address of a client as text, "" if it is unknown. An IPv4
- * address that is mapped to IPv6 is shown as what it is.
- */
-static const char *exchange_peer(struct arena *arena,
-				 const struct sockaddr *address)
-{
-	char text[INET6_ADDRSTRLEN] = "";
-	struct sockaddr_in6 v6;
-	struct sockaddr_in v4;
-
-	if (address && address->sa_family == AF_INET) {
-		memcpy(&v4, address, sizeof(v4));
-		inet_ntop(AF_INET, &v4.sin_addr, text, sizeof(text));
-	} else if (address && address->sa_family == AF_INET6) {
-		memcpy(&v6, address, sizeof(v6));
-		if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr))
-			inet_ntop(AF_INET, &v6.sin6_addr.s6_addr[12], text,
-				  sizeof(text));
-		else
-			inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof(text));
-	}
-	return arena_strndup(arena, str_of(text));
-}
-
 /* Set the members of the request that the handlers of sessions need. */
 static void exchange_take_session(struct exchange *x)
 {
@@ -285,7 +259,7 @@ struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
 	r->accepts_brotli = exchange_accepts(encodings, "br");
 	r->accepts_html = strstr(exchange_header(x, "Accept"), "text/html");
 	r->has_ui = x->server->o.pages;
-	r->peer = exchange_peer(&r->arena, exchange_address(c));
+	r->peer = client_text(exchange_address(c), &r->arena);
 	r->user_agent = exchange_header(x, "User-Agent");
 	r->accept = exchange_header(x, "Accept");
 	r->connect_timeout = exchange_header(x, "Connect-Timeout-Ms");
