@@ -41,8 +41,8 @@ THIRD_PARTY = {
     'expat.h': {'discovery/rest/xml_document.c'},
     'execinfo.h': {'base/mem_profile.c'},
     'gelf.h': {'symbols/file/elf_file.c'},
-    'gnutls/abstract.h': {'web/auth/tls.c'},
-    'gnutls/gnutls.h': {'web/auth/tls.c'},
+    'gnutls/abstract.h': {'web/auth/tls.c', 'web/auth/tls_session.c'},
+    'gnutls/gnutls.h': {'web/auth/tls.c', 'web/auth/tls_session.c'},
     'gnutls/x509.h': {'web/auth/tls.c'},
     'jansson.h': {
         'base/yaml_json.c',
@@ -56,6 +56,7 @@ THIRD_PARTY = {
     'libdeflate.h': {'base/gzip.c'},
     'lzma.h': {'base/xz.c'},
     'microhttpd.h': {'web/http/exchange.h', 'web/http/framing.c'},
+    'nghttp2/nghttp2.h': {'web/grpc/grpc_session.c'},
     'openssl/evp.h': {'base/digest.c', 'base/rsa.c'},
     'openssl/pem.h': {'base/rsa.c'},
     'pcre2.h': {'model/regex.c'},

@@ -203,6 +203,10 @@ soak_assistants() { # the SDKs of the Model Context Protocol list and call the t
   over_programs assistants
 }
 
+soak_grpc() { # clients of gRPC by the ten thousand, and floods of frames; needs Go 1.26
+  over_programs grpc
+}
+
 soak_kubernetes() { # 50 000 pods, and 1 000 changes a second for a minute
   over_binary kubernetes
 }

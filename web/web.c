@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "web/api/api.h"
 #include "web/api/context.h"
 #include "web/api/envelope.h"
+#include "web/grpc/grpc_server.h"
 #include "web/http/listen.h"
 #include "web/pages/page.h"
 #include "web/routes.h"
@@ -44,11 +46,38 @@ static const struct metric_row config_rows[] = {
  * web page in a browser on the same machine could read from the server by DNS
  * rebinding (docs/decisions.md, 93).
  */
-static const char *allowed_hosts(const struct web_options *o, struct auth *a)
+static const char *allowed_hosts(const struct web_options *o,
+				 const char *address, struct auth *a)
 {
 	if (o->allowed_hosts)
 		return o->allowed_hosts;
-	return web_is_local(o->address) && auth_is_open(a) ? "" : NULL;
+	return web_is_local(address) && auth_is_open(a) ? "" : NULL;
+}
+
+/* Start the listener for gRPC, if there is one. */
+static int web_start_grpc(struct web *w, struct err *err)
+{
+	const struct web_options *o = &w->o;
+	const struct grpc_server_options go = {
+		.flag = WEB_GRPC_FLAG,
+		.address = o->grpc_address,
+		.methods = api_grpc_methods,
+		.ctx = w,
+		.guards = server_guards(w->server),
+		.auth = w->auth,
+		.limiter = o->writer.limiter,
+		.max_body = o->writer.max_body,
+		.allowed_hosts =
+			allowed_hosts(o, o->grpc_address ?: "", w->auth),
+		.read_timeout_ms = o->read_timeout_ms,
+		.call_timeout_ms = o->query_timeout_ms,
+		.slow_ms = o->slow_ms,
+		.access_log = o->access_log,
+		.log = o->log,
+		.metrics = o->metrics,
+	};
+
+	return o->grpc_address ? grpc_server_start(&go, &w->grpc, err) : 0;
 }
 
 int web_start(const struct web_options *o, struct web **out, struct err *err)
@@ -84,15 +113,16 @@ int web_start(const struct web_options *o, struct web **out, struct err *err)
 		return rc;
 	}
 	so.auth = w->auth;
-	so.allowed_hosts = allowed_hosts(o, w->auth);
+	so.allowed_hosts = allowed_hosts(o, o->address, w->auth);
 	w->o = *o;
 	w->started_ms = clock_ms(NULL);
 	w->memory.name = "query.memory";
 	w->memory.max = o->query_memory;
 	rc = server_start(&so, &w->server, err);
+	if (!rc)
+		rc = web_start_grpc(w, err);
 	if (rc) {
-		auth_free(w->auth);
-		mem_free(w);
+		web_free(w);
 		return rc;
 	}
 	metrics_register_snapshot(o->metrics,
@@ -111,10 +141,10 @@ int web_start(const struct web_options *o, struct web **out, struct err *err)
  * Listen for a moment, because nothing else shows reliably that the address is
  * free.
  */
-int web_check_address(const char *address, struct err *err)
+int web_check_address(const char *flag, const char *address, struct err *err)
 {
 	int fd = -1;
-	int rc = listen_on(address, &fd, err);
+	int rc = listen_on(flag, address, &fd, err);
 
 	if (fd >= 0)
 		close(fd);
@@ -137,6 +167,11 @@ unsigned web_port(const struct web *w)
 	return server_port(w->server);
 }
 
+unsigned web_grpc_port(const struct web *w)
+{
+	return w->grpc ? grpc_server_port(w->grpc) : 0;
+}
+
 const char *web_exposure(const struct web *w)
 {
 	return auth_exposure(w->auth);
@@ -149,14 +184,18 @@ const char *web_scheme(const struct web *w)
 
 void web_stop(struct web *w)
 {
-	if (w)
-		server_stop(w->server);
+	if (!w)
+		return;
+	grpc_server_retire(w->grpc);
+	server_stop(w->server);
 }
 
 void web_free(struct web *w)
 {
 	if (!w)
 		return;
+	web_stop(w);
+	grpc_server_free(w->grpc);
 	server_free(w->server);
 	auth_free(w->auth);
 	mem_free(w);

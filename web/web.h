@@ -34,6 +34,9 @@ void web_set_ready(struct web *w, bool is_ready);
 /* The port that the server listens on. */
 unsigned web_port(const struct web *w);
 
+/* The port of the listener for gRPC; 0: there is none. */
+unsigned web_grpc_port(const struct web *w);
+
 /*
  * Warnings about what anybody in the network could do (read all profiles, or
  * intercept passwords), as a sentence for a warning; NULL if they can do
@@ -41,12 +44,17 @@ unsigned web_port(const struct web *w);
  */
 const char *web_exposure(const struct web *w);
 
+/* The flags with the addresses. */
+#define WEB_FLAG      "--web.listen-address"
+#define WEB_GRPC_FLAG "--otlp.grpc.listen-address"
+
 /*
- * Check that everprof could listen on the address now. Returns ERR_INVALID when
- * the address is malformed, and an error of err_sys(), mostly ERR_IO, when
- * listening fails.
+ * Check that everprof could listen on the address of a flag now. Returns
+ * ERR_INVALID when the address is malformed, and an error of err_sys(), mostly
+ * ERR_IO, when listening fails.
  */
-NODISCARD int web_check_address(const char *address, struct err *err);
+NODISCARD int web_check_address(const char *flag, const char *address,
+				struct err *err);
 
 /* Whether the address (host:port) is a loopback address. */
 bool web_is_local(const char *address);

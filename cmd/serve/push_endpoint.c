@@ -4,9 +4,17 @@
 /* Return the protocol of a request as the receiver names it. */
 static enum push_protocol push_endpoint_protocol(enum web_push_protocol p)
 {
-	return p == WEB_PUSH_INGEST ? PUSH_INGEST :
-	       p == WEB_PUSH_OTLP   ? PUSH_OTLP :
-				      PUSH_V1;
+	switch (p) {
+	case WEB_PUSH_INGEST:
+		return PUSH_INGEST;
+	case WEB_PUSH_V1:
+		return PUSH_V1;
+	case WEB_PUSH_OTLP_GRPC:
+		return PUSH_OTLP_GRPC;
+	case WEB_PUSH_OTLP:
+		break;
+	}
+	return PUSH_OTLP;
 }
 
 /* Return a request as the receiver takes it. */

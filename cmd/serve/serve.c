@@ -258,6 +258,7 @@ static int start_web(struct serve *s, struct err *err)
 		.retention_ms = s->f.retention_ms,
 		.admin_api = s->f.admin_api,
 		.address = s->f.address,
+		.grpc_address = serve_is_given(s->f.grpc_address),
 		.allowed_hosts = serve_is_given(s->f.allowed_hosts),
 		.cors_origin = serve_is_given(s->f.cors_origin),
 		.config_file = serve_is_given(s->f.web_config),
@@ -279,13 +280,36 @@ static int start_web(struct serve *s, struct err *err)
 	return web_start(&o, &s->web, err);
 }
 
+/* Whether others may send profiles to this server. */
+static bool serve_is_sent(const struct serve *s)
+{
+	return s->f.push_receiver || s->f.write_receiver ||
+	       serve_is_given(s->f.grpc_address);
+}
+
+/* Log where profiles of OpenTelemetry are taken, and who could reach that address. */
+static void serve_announce_grpc(struct serve *s)
+{
+	const char *address = serve_is_given(s->f.grpc_address);
+
+	if (!address)
+		return;
+	if (web_exposure(s->web) && !web_is_local(address))
+		log_event(
+			&s->log, LOG_WARN,
+			"everyone who can reach the address for gRPC can send profiles, or read what others send there: --web.config.file lacks users and tokens, or tls_server_config",
+			LOG_FIELDS(log_text("address", address)));
+	log_event(&s->log, LOG_INFO, "OTLP over gRPC is ready",
+		  LOG_FIELDS(log_int("port", web_grpc_port(s->web))));
+}
+
 /*
  * Whether the server needs no configuration file: it takes what is sent, and nobody
  * has named a file.
  */
 static bool serve_needs_no_config(const struct serve *s)
 {
-	return !s->agent && (s->f.push_receiver || s->f.write_receiver) &&
+	return !s->agent && serve_is_sent(s) &&
 	       !strcmp(s->f.config_file, s->f.default_config_file);
 }
 
@@ -302,8 +326,7 @@ static void serve_announce(struct serve *s)
 			       *host ? host : "localhost", web_port(s->web));
 
 	if (!reloader_job_count(s->reloader) &&
-	    !reloader_has_ebpf(s->reloader) && !s->f.write_receiver &&
-	    !s->f.push_receiver)
+	    !reloader_has_ebpf(s->reloader) && !serve_is_sent(s))
 		log_event(
 			&s->log, LOG_WARN,
 			"no scrape jobs are configured; add scrape_configs to the configuration file and send SIGHUP",
@@ -316,6 +339,7 @@ static void serve_announce(struct serve *s)
 	if (exposure && !web_is_local(s->f.address))
 		log_event(&s->log, LOG_WARN, exposure,
 			  LOG_FIELDS(log_text("address", s->f.address)));
+	serve_announce_grpc(s);
 	log_event(&s->log, LOG_INFO, "everprof is ready",
 		  LOG_FIELDS(log_text("url", url),
 			     log_text("version", EVERPROF_VERSION)));
@@ -328,7 +352,11 @@ static int serve_start(struct serve *s, int64_t sync_ms, struct err *err)
 	 * Check the address first, because a failed startup must not leave a
 	 * new data directory.
 	 */
-	int rc = web_check_address(s->f.address, err);
+	const char *grpc = serve_is_given(s->f.grpc_address);
+	int rc = web_check_address(WEB_FLAG, s->f.address, err);
+
+	if (!rc && grpc)
+		rc = web_check_address(WEB_GRPC_FLAG, grpc, err);
 
 	s->limiter = ingest_limiter_new(s->f.ingest_memory, s->f.max_profile);
 	if (!rc)

@@ -35,6 +35,7 @@ struct serve_flags {
 	const char *default_config_file; /* unless the flag names another */
 	int64_t auto_reload_ms;
 	const char *address;
+	const char *grpc_address;
 	const char *web_config;
 	const char *allowed_hosts;
 	const char *cors_origin;

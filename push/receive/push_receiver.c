@@ -10,10 +10,12 @@
 	METRIC_ROW(COUNTER, struct push_metrics, field_, name_, help_, \
 		   .label = "protocol", .value = (text_))
 /* NOLINTBEGIN(bugprone-macro-parentheses): a member's name is no expression */
-#define PUSH_COUNTERS(member_, name_, help_)                          \
-	PUSH_COUNTER(member_[PUSH_INGEST], "ingest", name_, help_),   \
-		PUSH_COUNTER(member_[PUSH_V1], "push", name_, help_), \
-		PUSH_COUNTER(member_[PUSH_OTLP], "otlp", name_, help_)
+#define PUSH_COUNTERS(member_, name_, help_)                              \
+	PUSH_COUNTER(member_[PUSH_INGEST], "ingest", name_, help_),       \
+		PUSH_COUNTER(member_[PUSH_V1], "push", name_, help_),     \
+		PUSH_COUNTER(member_[PUSH_OTLP], "otlp", name_, help_),   \
+		PUSH_COUNTER(member_[PUSH_OTLP_GRPC], "otlp_grpc", name_, \
+			     help_)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 static const struct metric_row push_rows[] = {
@@ -106,8 +108,8 @@ int push_receiver_take(struct push_receiver *r, const struct push_input *in,
 	metric_add(r->metrics.requests[in->protocol], 1);
 	p.tools = profile_store_take(r->store);
 	rc = in->protocol == PUSH_INGEST ? push_ingest_take(&p, err) :
-	     in->protocol == PUSH_OTLP   ? push_otlp_take(&p, err) :
-					   push_v1_take(&p, err);
+	     in->protocol == PUSH_V1     ? push_v1_take(&p, err) :
+					   push_otlp_take(&p, err);
 	if (!rc && p.stored)
 		rc = a->sync(a, p.first, p.last, err);
 	pushing_note_kept(&p, rc, err);

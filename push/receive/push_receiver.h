@@ -37,9 +37,10 @@ struct push_receiver_options {
 
 /* How a client sends. */
 enum push_protocol {
-	PUSH_INGEST, /* POST /ingest */
-	PUSH_V1,     /* push.v1.PusherService/Push */
-	PUSH_OTLP,   /* OpenTelemetry's protocol over HTTP */
+	PUSH_INGEST,    /* POST /ingest */
+	PUSH_V1,        /* push.v1.PusherService/Push */
+	PUSH_OTLP,      /* OpenTelemetry's protocol over HTTP */
+	PUSH_OTLP_GRPC, /* OpenTelemetry's protocol over gRPC */
 	PUSH_PROTOCOLS
 };
 

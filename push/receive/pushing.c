@@ -34,6 +34,7 @@ const char *pushing_protocol(enum push_protocol p)
 		[PUSH_INGEST] = "ingest",
 		[PUSH_V1] = "push",
 		[PUSH_OTLP] = "otlp",
+		[PUSH_OTLP_GRPC] = "otlp_grpc",
 	};
 
 	return names[p];
@@ -121,7 +122,7 @@ static int pushing_labels(const struct pushing *p, const struct scan *scan,
 		labels_set(&b, str_of(LABEL_NAME),
 			   push_types_name(&p->types, &scan->types));
 	/* A profile of pprof that came inside of one of OTLP has no name. */
-	if (p->in->protocol == PUSH_OTLP &&
+	if (p->in->protocol != PUSH_INGEST && p->in->protocol != PUSH_V1 &&
 	    !labels_builder_get(&b, str_of(LABEL_NAME)).len)
 		labels_set(&b, str_of(LABEL_NAME),
 			   push_types_otlp_name(&scan->types));

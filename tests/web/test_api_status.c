@@ -497,7 +497,10 @@ Test(api_status, an_address_is_checked_without_being_kept)
 {
 	struct err err = { .msg = "" };
 
-	cr_expect(!web_check_address("127.0.0.1:0", &err), "%s", err.msg);
-	cr_expect(web_check_address("127.0.0.1", &err) == ERR_INVALID);
-	cr_expect(web_check_address("127.0.0.1:70000", &err) == ERR_INVALID);
+	cr_expect(!web_check_address(WEB_FLAG, "127.0.0.1:0", &err), "%s",
+		  err.msg);
+	cr_expect(web_check_address(WEB_FLAG, "127.0.0.1", &err) ==
+		  ERR_INVALID);
+	cr_expect(web_check_address(WEB_FLAG, "127.0.0.1:70000", &err) ==
+		  ERR_INVALID);
 }

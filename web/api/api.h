@@ -10,7 +10,11 @@
 
 #include "query/merge/report_request.h"
 #include "web/api/context.h"
+#include "web/grpc/grpc_call.h"
 #include "web/http/route.h"
+
+/* The methods of the listener for gRPC; the context is the struct web. */
+extern const struct grpc_method api_grpc_methods[];
 
 /* Answer with changes (query/history/changes.h). */
 void api_changes(void *ctx, struct request *r, struct answer *a);

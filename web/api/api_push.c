@@ -179,12 +179,13 @@ static void api_push_write_sender(void *arg, const struct web_push_sender *s)
 
 void api_senders(void *ctx, struct request *r UNUSED, struct answer *a)
 {
-	const struct web_pusher *pusher = &((struct web *)ctx)->o.pusher;
+	const struct web *w = ctx;
+	const struct web_pusher *pusher = &w->o.pusher;
 	struct json j = envelope_begin(a);
 
 	json_begin(&j, '{');
 	json_key(&j, "enabled");
-	json_bool(&j, pusher->enabled);
+	json_bool(&j, pusher->enabled || w->o.grpc_address);
 	json_key(&j, "senders");
 	json_begin(&j, '[');
 	if (pusher->each)

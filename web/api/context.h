@@ -19,6 +19,7 @@
 struct web {
 	struct web_options o;
 	struct server *server;
+	struct grpc_server *grpc; /* NULL: there is no listener for gRPC */
 	struct auth *auth;
 	struct budget memory; /* memory that all queries share */
 	int64_t started_ms;   /* when the server started, ms since the epoch */

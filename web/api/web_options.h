@@ -150,9 +150,10 @@ struct web_writer {
 
 /* How a client pushes profiles. */
 enum web_push_protocol {
-	WEB_PUSH_INGEST, /* POST /ingest */
-	WEB_PUSH_V1,     /* POST /push.v1.PusherService/Push */
-	WEB_PUSH_OTLP    /* POST /v1development/profiles */
+	WEB_PUSH_INGEST,   /* POST /ingest */
+	WEB_PUSH_V1,       /* POST /push.v1.PusherService/Push */
+	WEB_PUSH_OTLP,     /* POST /v1development/profiles */
+	WEB_PUSH_OTLP_GRPC /* the listener for gRPC */
 };
 
 /* A request that pushes profiles; everything is borrowed for the call. */
@@ -199,7 +200,7 @@ struct web_push_sender {
 /* What stores pushed profiles. */
 struct web_pusher {
 	void *ctx;
-	bool enabled; /* whether clients may push */
+	bool enabled; /* whether clients may push over HTTP */
 	/*
 	 * Stores the profiles of a request. ERR_CORRUPT: some were refused for
 	 * good. Any thread may call it, several at a time.
@@ -255,7 +256,8 @@ struct web_options {
 	int64_t retention_ms;
 	/* whether requests to /api/v1/admin/… are allowed */
 	bool admin_api;
-	const char *address; /* host:port to listen on */
+	const char *address;      /* host:port to listen on */
+	const char *grpc_address; /* host:port for OTLP over gRPC; NULL: none */
 	/*
 	 * Host names, separated by commas, that the Host header of a request
 	 * may contain. NULL: any name is allowed, except that a server on a

@@ -58,7 +58,10 @@ void tls_serve(void (*fn)(void *ctx, struct tls_material *out), void *ctx);
  */
 void tls_hide_authorities(void *session);
 
-/* The callback to pass to libmicrohttpd as MHD_OPTION_HTTPS_CERT_CALLBACK2. */
+/*
+ * The callback that fetches the certificate: a gnutls_certificate_retrieve_function3, to
+ * pass to libmicrohttpd as MHD_OPTION_HTTPS_CERT_CALLBACK2.
+ */
 void *tls_callback(void);
 
 /*

@@ -13,8 +13,8 @@
  * Split host:port. The host may be empty, or an IPv6 address in brackets. The
  * host is copied without brackets; *port points into `address`.
  */
-static int split_address(const char *address, char *host, size_t host_len,
-			 const char **port, struct err *err)
+static int split_address(const char *flag, const char *address, char *host,
+			 size_t host_len, const char **port, struct err *err)
 {
 	/* Find the last colon, because an IPv6 address contains colons, too. */
 	const char *colon = strrchr(address, ':');
@@ -25,13 +25,12 @@ static int split_address(const char *address, char *host, size_t host_len,
 	    !str_to_i64(str_of(colon + 1), &number) || number < 0)
 		return err_set(
 			err, ERR_INVALID,
-			"invalid --web.listen-address=%s: expected host:port, such as 127.0.0.1:10902 or :10902",
-			address);
+			"invalid %s=%s: expected host:port, such as 127.0.0.1:10902 or :10902",
+			flag, address);
 	if (number > 65535)
-		return err_set(
-			err, ERR_INVALID,
-			"invalid --web.listen-address=%s: port %s is above 65535",
-			address, colon + 1);
+		return err_set(err, ERR_INVALID,
+			       "invalid %s=%s: port %s is above 65535", flag,
+			       address, colon + 1);
 	/* The brackets are not part of the IPv6 address. */
 	if (n >= 2 && address[0] == '[' && address[n - 1] == ']') {
 		address++;
@@ -60,7 +59,7 @@ static int listen_one(const struct addrinfo *ai)
 	return fd;
 }
 
-int listen_on(const char *address, int *out, struct err *err)
+int listen_on(const char *flag, const char *address, int *out, struct err *err)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
 				  .ai_flags = AI_PASSIVE };
@@ -68,7 +67,7 @@ int listen_on(const char *address, int *out, struct err *err)
 	const char *port = NULL;
 	char host[256] = "";
 	int fd = -1;
-	int rc = split_address(address, host, sizeof(host), &port, err);
+	int rc = split_address(flag, address, host, sizeof(host), &port, err);
 
 	*out = -1;
 	if (rc)
@@ -76,15 +75,12 @@ int listen_on(const char *address, int *out, struct err *err)
 	/* Without a host, AI_PASSIVE selects all addresses of the machine. */
 	rc = getaddrinfo(*host ? host : NULL, port, &hints, &list);
 	if (rc)
-		return err_set(err, ERR_INVALID,
-			       "cannot resolve --web.listen-address=%s: %s",
-			       address, gai_strerror(rc));
+		return err_set(err, ERR_INVALID, "cannot resolve %s=%s: %s",
+			       flag, address, gai_strerror(rc));
 	/* Use the first address on which listening succeeds. */
 	for (struct addrinfo *ai = list; ai && fd < 0; ai = ai->ai_next)
 		fd = listen_one(ai);
-	rc = fd < 0 ? err_sys(err, "cannot listen on --web.listen-address=%s",
-			      address) :
-		      0;
+	rc = fd < 0 ? err_sys(err, "cannot listen on %s=%s", flag, address) : 0;
 	freeaddrinfo(list);
 	*out = fd;
 	return rc;

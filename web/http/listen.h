@@ -12,10 +12,11 @@
 
 /*
  * Listen on host:port; port 0 means any free port. *out is set to the
- * descriptor, or to -1. Returns ERR_INVALID for a malformed or unknown address,
+ * descriptor, or to -1. `flag` is the flag with the address, for messages. Returns ERR_INVALID for a malformed or unknown address,
  * and an error of err_sys(), mostly ERR_IO, when listening fails.
  */
-NODISCARD int listen_on(const char *address, int *out, struct err *err);
+NODISCARD int listen_on(const char *flag, const char *address, int *out,
+			struct err *err);
 
 /* The port that a socket listens on; 0 when it cannot be found out. */
 unsigned listen_port(int fd);

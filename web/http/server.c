@@ -349,7 +349,7 @@ int server_start(const struct server_options *o, struct server **out,
 		rc = regex_new(str_of(o->cors_origin), &cors, err);
 	if (rc)
 		return err_wrap(err, rc, "invalid --web.cors.origin");
-	rc = listen_on(o->address, &fd, err);
+	rc = listen_on("--web.listen-address", o->address, &fd, err);
 	if (rc) {
 		regex_free(cors);
 		return rc;
@@ -392,6 +392,15 @@ int server_start(const struct server_options *o, struct server **out,
 struct running *server_running(const struct server *s)
 {
 	return s->running;
+}
+
+struct server_guards server_guards(const struct server *s)
+{
+	return (struct server_guards){ .connections = s->connections,
+				       .limiter = s->limiter,
+				       .clients = s->clients,
+				       .pool = s->pool,
+				       .body_pool = s->body_pool };
 }
 
 unsigned server_port(const struct server *s)

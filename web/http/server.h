@@ -79,6 +79,17 @@ struct server;
 struct running;
 
 /*
+ * What protects everprof from clients: limits that are common to all its listeners.
+ */
+struct server_guards {
+	struct connections *connections;
+	struct limiter *limiter;
+	struct clients *clients;
+	struct pool *pool;      /* runs what is no upload */
+	struct pool *body_pool; /* stores uploads */
+};
+
+/*
  * Start a server. Returns ERR_INVALID when the address or the CORS expression
  * is malformed, and an error of err_sys(), mostly ERR_IO, when the server
  * cannot listen. The caller owns the result.
@@ -88,6 +99,12 @@ NODISCARD int server_start(const struct server_options *o, struct server **out,
 
 /* The queries that are running. */
 struct running *server_running(const struct server *s);
+
+/*
+ * The guards of a server, borrowed. The pools end with server_stop(), the others with
+ * server_free().
+ */
+struct server_guards server_guards(const struct server *s);
 
 /* The port that the server listens on. */
 unsigned server_port(const struct server *s);

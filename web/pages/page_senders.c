@@ -42,7 +42,8 @@ static void page_senders_row(void *arg, const struct web_push_sender *s)
 
 void page_senders(void *ctx, struct request *r, struct answer *a)
 {
-	const struct web_pusher *p = &((struct web *)ctx)->o.pusher;
+	const struct web *w = ctx;
+	const struct web_pusher *p = &w->o.pusher;
 	struct buf rows = { 0 };
 
 	if (p->each)
@@ -58,9 +59,9 @@ void page_senders(void *ctx, struct request *r, struct answer *a)
 		buf_str(&a->body, "</table>");
 	} else {
 		buf_str(&a->body,
-			p->enabled ?
+			p->enabled || w->o.grpc_address ?
 				"<p class=note>No program has pushed a profile since the start. The address of this instance is all that an SDK of Pyroscope needs." :
-				"<p class=note>This instance does not take profiles that programs push: start it with <code>--web.enable-push-receiver</code>.");
+				"<p class=note>This instance does not take profiles that programs push: start it with <code>--web.enable-push-receiver</code>, or with <code>--otlp.grpc.listen-address</code> for OpenTelemetry over gRPC.");
 	}
 	page_end(a);
 	buf_fini(&rows);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gRPC access: whether a call may be made, by what is known before its message comes: the
+ * form of the request, the rate, host, certificate, credentials and scopes.
+ *
+ * Ownership: everything is borrowed.
+ * Threads: any; a call belongs to one thread at a time.
+ */
+#ifndef WEB_GRPC_GRPC_ACCESS_H
+#define WEB_GRPC_GRPC_ACCESS_H
+
+#include <sys/socket.h>
+
+#include "web/grpc/grpc_call.h"
+#include "web/guard/clients.h"
+#include "web/guard/limiter.h"
+
+/* What calls are checked against. */
+struct grpc_access {
+	const struct grpc_method *methods;
+	struct auth *auth;
+	struct limiter *limiter;
+	const char *allowed_hosts;
+};
+
+/* Who makes a call. */
+struct grpc_caller {
+	const struct sockaddr *address;
+	/* the gnutls_session_t of the connection; NULL: no TLS */
+	void *tls;
+};
+
+/*
+ * Check a call whose headers are complete: set its method, its sender and the times, or fail
+ * it. Returns whether the password has to be verified by grpc_access_verify().
+ */
+NODISCARD bool grpc_access_check(const struct grpc_access *a,
+				 const struct grpc_caller *caller,
+				 struct grpc_call *c, int64_t now_ns);
+
+/* Verify the password of a call by hashing it, on a pool thread, or fail the call. */
+void grpc_access_verify(const struct grpc_access *a, struct client *client,
+			struct grpc_call *c);
+
+#endif
