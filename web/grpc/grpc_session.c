@@ -202,7 +202,8 @@ static void grpc_session_run(struct grpc_session *g, struct grpc_stream *s)
 	if (s->call.deadline_ns > due)
 		s->call.deadline_ns = due;
 	g->o->run(g->ctx, s);
-	s->call.is_answered |= !s->is_busy;
+	if (!s->is_busy)
+		s->call.is_answered = true;
 }
 
 /* Take the next step with a stream. */
@@ -215,9 +216,11 @@ static void grpc_session_proceed(struct grpc_session *g, struct grpc_stream *s)
 		grpc_call_fail(&s->call, &s->failed);
 	if (!s->call.is_answered && s->is_whole)
 		grpc_session_run(g, s);
+	if (s->is_busy)
+		return;
 	if (s->call.is_answered)
 		grpc_session_answer(g, s);
-	else if (!s->is_busy)
+	else
 		grpc_session_grant(g, s);
 }
 
@@ -304,7 +307,7 @@ static int grpc_session_on_data(nghttp2_session *http, uint8_t flags UNUSED,
 	struct grpc_stream *s = nghttp2_session_get_stream_user_data(http, id);
 
 	(void)nghttp2_session_consume_connection(http, len);
-	if (!s || s->state != GRPC_STREAM_BODY || s->call.is_answered)
+	if (!s || s->state != GRPC_STREAM_BODY)
 		return 0;
 	(void)grpc_stream_add(s, g->o->limiter, g->o->max_body,
 			      (struct bytes){ data, len });
