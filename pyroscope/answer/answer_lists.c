@@ -595,7 +595,7 @@ static void answer_lists_row(const struct collection *l,
 		buf_reset(&value);
 		answer_lists_row_value(r, names->v[i], &value);
 		if (value.len)
-			call_write_label(row, names->v[i],
+			call_write_label(row, 1, names->v[i],
 					 str_from(buf_bytes(&value)));
 	}
 	buf_fini(&value);
@@ -608,10 +608,10 @@ static void answer_lists_whole_row(const struct labels *ls, struct buf *row)
 	struct label label;
 
 	while (labels_next(&it, &label))
-		call_write_label(row, label.name,
+		call_write_label(row, 1, label.name,
 				 answer_lists_value(ls, label.name));
 	if (!labels_get(ls, str_of(SERVICE_NAME)).len)
-		call_write_label(row, str_of(SERVICE_NAME), service_of(ls));
+		call_write_label(row, 1, str_of(SERVICE_NAME), service_of(ls));
 }
 
 /* Implement typed.key: a row without what profile types decide. */

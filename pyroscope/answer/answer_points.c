@@ -8,7 +8,9 @@
 
 #include "base/wire_write.h"
 #include "pprof/merge/merge.h"
+#include "pyroscope/answer/point_exemplars.h"
 #include "pyroscope/answer/sample_filter.h"
+#include "pyroscope/names/profile_uuid.h"
 #include "pyroscope/names/service.h"
 #include "pyroscope/wire/messages.h"
 #include "query/history/sample_totals.h"
@@ -49,6 +51,8 @@ struct points {
 	VEC(struct totals_row) rows;
 	struct typeset *types;
 	struct labels *no_labels; /* a set without any of the groups' labels */
+	bool has_exemplars;       /* the request wants them */
+	struct point_exemplars exemplars;
 };
 
 /* A group with what it is sorted by. */
@@ -261,7 +265,7 @@ static int points_filter(struct points *p, struct totals_view *t,
 }
 
 /* Add totals of a series to the timeline. */
-static int points_add_view(struct points *p, const struct labels *own,
+static int points_add_view(struct points *p, struct labels *own,
 			   const struct str *of_samples,
 			   const struct totals_view *t,
 			   const struct coverage_node *node, struct err *err)
@@ -270,9 +274,13 @@ static int points_add_view(struct points *p, const struct labels *own,
 	int rc = points_labels(p, own, of_samples, &shown, err);
 
 	/* A series without the labels is in the group without labels. */
+	if (!rc && !shown)
+		shown = labels_ref(p->no_labels);
 	if (!rc)
-		rc = timeline_add(&p->timeline, shown ? shown : p->no_labels, t,
-				  node, true, err);
+		rc = timeline_add(&p->timeline, shown, t, node, true, err);
+	if (!rc && p->has_exemplars)
+		rc = point_exemplars_add(&p->exemplars, shown, own, t,
+					 &p->query.id.value, err);
 	labels_unref(shown);
 	return rc;
 }
@@ -365,10 +373,66 @@ static void points_write_labels(const struct points *p,
 		else
 			buf_add(&value, own.ptr, own.len);
 		if (value.len)
-			call_write_label(out, names->v[i],
+			call_write_label(out, 1, names->v[i],
 					 str_from(buf_bytes(&value)));
 	}
 	buf_fini(&value);
+}
+
+/* Whether the request groups by a label. */
+static bool points_is_grouped(const struct points *p, struct str name)
+{
+	const struct request_texts *names = &p->call->request.group_by;
+
+	for (size_t i = 0; i < names->count; i++) {
+		if (str_eq(names->v[i], name))
+			return true;
+	}
+	return false;
+}
+
+/* Write the labels of a profile by which the request does not group. */
+static void points_write_rest(const struct points *p, const struct labels *ls,
+			      struct buf *out)
+{
+	struct labels_iter it = labels_iter(ls);
+	const struct str service = str_of(SERVICE_NAME);
+	struct label label;
+
+	while (labels_next(&it, &label)) {
+		if (!str_starts(label.name, str_of("__")) &&
+		    !points_is_grouped(p, label.name))
+			call_write_label(out, 5, label.name, label.value);
+	}
+	if (!labels_get(ls, service).len && !points_is_grouped(p, service))
+		call_write_label(out, 5, service, service_of(ls));
+}
+
+/* Write the exemplar of a point, if there is one. */
+static void points_write_exemplar(const struct points *p,
+				  const struct timeline_group *g, size_t step,
+				  struct buf *point)
+{
+	const struct point_exemplar *x =
+		p->has_exemplars ?
+			point_exemplars_find(&p->exemplars,
+					     g->labels ?: p->no_labels, step) :
+			NULL;
+	char id[PROFILE_UUID_LEN + 1];
+	struct buf one = { 0 };
+
+	if (!x)
+		return;
+	profile_uuid_print(
+		&(struct profile_uuid){ .digest = labels_digest(x->series),
+					.ms = x->ms },
+		id);
+	wire_write_number(&one, 1, (uint64_t)x->ms);
+	wire_write_str(&one, 2, str_of(id));
+	wire_write_number(&one, 4, (uint64_t)x->value);
+	points_write_rest(p, x->series, &one);
+	wire_write_bytes(point, 4, buf_bytes(&one));
+	buf_fini(&one);
 }
 
 /* Write a group as the message Series. */
@@ -390,6 +454,7 @@ static int points_write(struct points *p, const struct points_group *g,
 				  (uint64_t)time_steps_add(
 					  p->call->request.start,
 					  (int64_t)i * p->options.step_ms));
+		points_write_exemplar(p, g->group, i, &point);
 		wire_write_bytes(&series, 2, buf_bytes(&point));
 		rc = limits_meter(&limits, &p->meter, 1,
 				  p->call->out->len + 2 * series.len, err);
@@ -462,6 +527,8 @@ static int points_run(struct points *p, struct err *err)
 
 	if (rc)
 		return rc;
+	point_exemplars_init(&p->exemplars, &p->options.limits,
+			     &p->timeline.steps);
 	timeline_range(&p->options, &from, &to);
 	coverage_init(&p->coverage, c->db, c->work,
 		      time_steps_add(from, -POINTS_BEATS_MS), to);
@@ -500,6 +567,7 @@ int answer_points(struct pyroscope_call *c, struct err *err)
 		rc = points_read_steps(&p, err);
 	points_read_groups(&p);
 	p.types = mem_new(struct typeset);
+	p.has_exemplars = c->request.exemplar_type == EXEMPLARS_INDIVIDUAL;
 	if (!rc)
 		rc = points_no_labels(&p.no_labels, err);
 	p.options.limits = query_limits(c->work);
@@ -511,6 +579,7 @@ int answer_points(struct pyroscope_call *c, struct err *err)
 	sample_filter_fini(&p.filter);
 	vec_fini(&p.sample_names);
 	vec_fini(&p.sample_places);
+	point_exemplars_fini(&p.exemplars);
 	timeline_fini(&p.timeline);
 	profile_query_fini(&p.query);
 	labels_unref(p.no_labels);

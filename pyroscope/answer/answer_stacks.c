@@ -10,6 +10,7 @@
 #include "pprof/report/pgo.h"
 #include "pprof/report/report.h"
 #include "pyroscope/answer/sample_filter.h"
+#include "pyroscope/names/profile_uuid.h"
 #include "pyroscope/wire/messages.h"
 #include "query/merge/query_merge.h"
 #include "query/merge/symbolize.h"
@@ -32,6 +33,7 @@ struct stacks {
 	struct query_merge_options merging;
 	struct query_merge merge;
 	struct sample_filter filter;
+	struct profile_uuids ids;      /* none: all profiles are merged */
 	struct report_options options; /* of the report */
 	bool has_profiles;
 };
@@ -42,18 +44,37 @@ static void stacks_fini(struct stacks *s)
 	if (s->merge.merge)
 		query_merge_fini(&s->merge);
 	sample_filter_fini(&s->filter);
+	profile_uuids_fini(&s->ids);
 	profile_query_fini(&s->query);
 }
 
-/* Read which stacks and samples the request selects. */
+/* Read which profiles, stacks and samples the request selects. */
 static int stacks_read_filters(struct stacks *s, struct err *err)
 {
+	const struct request_texts *ids = &s->request->profile_ids;
 	int rc = sample_filter_read(&s->filter, s->request, err);
 
-	if (!rc && s->request->profile_ids.count)
-		rc = err_set(err, ERR_UNSUPPORTED,
-			     "profiles cannot be selected by ids");
+	if (!rc && ids->count)
+		rc = profile_uuids_parse(ids->v, ids->count, &s->ids, err);
 	return rc;
+}
+
+/* Implement query_spec.keep. */
+static bool stacks_keep(void *ctx, const struct labels *ls)
+{
+	struct stacks *s = ctx;
+
+	return profile_query_keep(&s->query, ls) &&
+	       (!s->ids.count ||
+		profile_uuids_has_series(&s->ids, labels_digest(ls)));
+}
+
+/* Implement query_spec.pick. */
+static bool stacks_pick(void *ctx, const struct labels *ls, int64_t ms)
+{
+	const struct stacks *s = ctx;
+
+	return profile_uuids_has(&s->ids, labels_digest(ls), ms);
 }
 
 /* Read how many nodes the request wants. */
@@ -103,16 +124,19 @@ static int stacks_read(struct stacks *s, struct pyroscope_call *c,
  */
 static int stacks_merge(struct stacks *s, struct err *err)
 {
-	const struct query_spec spec = { .any = s->query.any,
-					 .any_count = s->query.any_count,
-					 .keep = profile_query_keep,
-					 .keep_ctx = &s->query,
-					 .sample_matchers =
-						 s->query.sample_matchers,
-					 .sample_count = s->query.sample_count,
-					 .merged = true,
-					 .from = s->request->start,
-					 .to = s->request->end };
+	const struct query_spec spec = {
+		.any = s->query.any,
+		.any_count = s->query.any_count,
+		.keep = stacks_keep,
+		.keep_ctx = s,
+		.pick = s->ids.count ? stacks_pick : NULL,
+		.pick_ctx = s,
+		.sample_matchers = s->query.sample_matchers,
+		.sample_count = s->query.sample_count,
+		.merged = true,
+		.from = s->request->start,
+		.to = s->request->end
+	};
 	const char *warnings[2] = { NULL };
 	int rc;
 

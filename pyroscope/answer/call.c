@@ -70,13 +70,14 @@ int call_walk(struct querier *q, struct profile_query *query, int64_t from,
 			    call_walk_one, &w, err);
 }
 
-void call_write_label(struct buf *out, struct str name, struct str value)
+void call_write_label(struct buf *out, uint32_t number, struct str name,
+		      struct str value)
 {
 	struct buf pair = { 0 };
 
 	wire_write_str(&pair, 1, name);
 	wire_write_str(&pair, 2, value);
-	wire_write_bytes(out, 1, buf_bytes(&pair));
+	wire_write_bytes(out, number, buf_bytes(&pair));
 	buf_fini(&pair);
 }
 

@@ -57,8 +57,9 @@ NODISCARD int call_walk(struct querier *q, struct profile_query *query,
 			int64_t from, int64_t to, querier_walk_fn fn, void *ctx,
 			struct err *err);
 
-/* Append a label to `out` as the message LabelPair, in field 1. */
-void call_write_label(struct buf *out, struct str name, struct str value);
+/* Append a label to `out` as the message LabelPair, in field `number`. */
+void call_write_label(struct buf *out, uint32_t number, struct str name,
+		      struct str value);
 
 /* Note what a querier could not read, for the warning. */
 void call_note_lost(struct pyroscope_call *c, const struct querier *q);

@@ -19,10 +19,10 @@ static const struct enum_name aggregations[] = {
 };
 
 static const struct enum_name exemplars[] = {
-	{ "EXEMPLAR_TYPE_UNSPECIFIED", 0 },
-	{ "EXEMPLAR_TYPE_NONE", 1 },
-	{ "EXEMPLAR_TYPE_INDIVIDUAL", 2 },
-	{ "EXEMPLAR_TYPE_SPAN", 3 },
+	{ "EXEMPLAR_TYPE_UNSPECIFIED", EXEMPLARS_UNSPECIFIED },
+	{ "EXEMPLAR_TYPE_NONE", EXEMPLARS_NONE },
+	{ "EXEMPLAR_TYPE_INDIVIDUAL", EXEMPLARS_INDIVIDUAL },
+	{ "EXEMPLAR_TYPE_SPAN", EXEMPLARS_SPAN },
 	{ NULL, 0 },
 };
 
@@ -162,8 +162,22 @@ const struct message_type message_select_series_request = {
 	"SelectSeriesRequest", fields_of_select_series_request
 };
 
+static const struct message_field fields_of_exemplar[] = {
+	ONE(1, "timestamp", INT64),
+	ONE(2, "profile_id", STRING),
+	ONE(3, "span_id", STRING),
+	ONE(4, "value", INT64),
+	MESSAGES(5, "labels", message_label_pair),
+	ONE(6, "trace_id", STRING),
+	END
+};
+
+static const struct message_type message_exemplar = { "Exemplar",
+						      fields_of_exemplar };
+
 static const struct message_field fields_of_point[] = {
-	ONE(1, "value", DOUBLE), ONE(2, "timestamp", INT64), END
+	ONE(1, "value", DOUBLE), ONE(2, "timestamp", INT64),
+	MESSAGES(4, "exemplars", message_exemplar), END
 };
 
 static const struct message_type message_point = { "Point", fields_of_point };

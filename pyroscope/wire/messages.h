@@ -43,6 +43,14 @@ enum {
 	FORMAT_PPROF
 };
 
+/* Values of the enum ExemplarType. */
+enum {
+	EXEMPLARS_UNSPECIFIED,
+	EXEMPLARS_NONE,
+	EXEMPLARS_INDIVIDUAL,
+	EXEMPLARS_SPAN
+};
+
 /* Values of the enum TimeSeriesAggregationType. */
 enum {
 	AGGREGATION_SUM,

@@ -92,11 +92,17 @@ static const struct request_field series_fields[] = {
 };
 
 static const struct request_field select_series_fields[] = {
-	FIELD(1, TEXT, type_id),       FIELD(2, TEXT, selector),
-	FIELD(3, NUMBER, start),       FIELD(4, NUMBER, end),
-	FIELD(5, TEXTS, group_by),     FIELD(6, DOUBLE, step),
-	FIELD(7, NUMBER, aggregation), INNER(8, stack_fields),
-	FIELD(9, NUMBER, limit),       END,
+	FIELD(1, TEXT, type_id),
+	FIELD(2, TEXT, selector),
+	FIELD(3, NUMBER, start),
+	FIELD(4, NUMBER, end),
+	FIELD(5, TEXTS, group_by),
+	FIELD(6, DOUBLE, step),
+	FIELD(7, NUMBER, aggregation),
+	INNER(8, stack_fields),
+	FIELD(9, NUMBER, limit),
+	FIELD(10, NUMBER, exemplar_type),
+	END,
 };
 
 static const struct request_field stacktraces_fields[] = {

@@ -53,6 +53,7 @@ struct profile_request {
 	int64_t limit;
 	int64_t format;
 	int64_t aggregation;
+	int64_t exemplar_type;
 	struct stack_selector stacks;
 	struct request_texts profile_ids;
 	struct request_texts trace_ids;

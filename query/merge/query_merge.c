@@ -11,7 +11,11 @@
 #include "query/merge/row_run.h"
 #include "query/select/absence.h"
 #include "query/select/coverage.h"
+#include "query/select/time_steps.h"
 #include "query/select/total_filter.h"
+
+/* How long before a picked profile that of a counter is looked for before it. */
+#define PICK_BEFORE_MS 3600000
 
 void query_merge_init(struct query_merge *g, struct tsdb *db,
 		      struct query_work *work,
@@ -290,6 +294,62 @@ static int add_whole(struct query_merge *g, struct querier *q, size_t series,
 	return rc;
 }
 
+/*
+ * Whether the values that are merged of a profile are those of a counter; a profile that
+ * lacks what is merged has none.
+ */
+static int query_merge_counts(struct query_merge *g,
+			      const struct totals_view *t, size_t row,
+			      bool *counts, struct err *err)
+{
+	const struct totals_row *r = &t->rows[row];
+	size_t only = SIZE_MAX;
+	int rc = typeset_decode(t->typesets[r->typeset], g->types, err);
+
+	*counts = false;
+	if (rc || !g->o->project ||
+	    !merge_projects(g->types, g->o->project, g->o->period, &only))
+		return rc;
+	*counts = value_kind(g->types->types[only].type,
+			     querier_counts_interval(t, r)) == KIND_COUNTER;
+	return 0;
+}
+
+/*
+ * Add the picked profiles of a series, each alone. That of a counter is added with the one
+ * before it, whose value is subtracted.
+ */
+static int add_picked(struct query_merge *g, struct querier *q, size_t series,
+		      const struct totals_view *t,
+		      const struct query_spec *side, struct err *err)
+{
+	struct labels *ls = querier_labels(q, series);
+	size_t sum = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < t->count && !rc; i++) {
+		struct totals_view one = *t;
+		bool counts = false;
+		size_t count = 0;
+
+		if (t->rows[i].ms < side->from ||
+		    !side->pick(side->pick_ctx, ls, t->rows[i].ms))
+			continue;
+		rc = query_merge_counts(g, t, i, &counts, err);
+		counts = counts && i;
+		one.rows = t->rows + i - counts;
+		one.count = 1 + (size_t)counts;
+		if (t->restarts)
+			one.restarts = t->restarts + i - counts;
+		if (!rc)
+			rc = query_add_rows(g, q, series, &one, &count, err);
+		sum += count;
+	}
+	if (!rc)
+		merge_average(g->merge, sum);
+	return rc;
+}
+
 int query_add_series(struct query_merge *g, struct querier *q, size_t series,
 		     const struct query_spec *side, struct err *err)
 {
@@ -297,13 +357,17 @@ int query_add_series(struct query_merge *g, struct querier *q, size_t series,
 	struct total_rows rows = { 0 };
 	size_t all;
 	const struct coverage_node *node = NULL;
+	/* Of a counter, the profile before the range may be needed. */
+	int64_t from = side->pick ?
+			       time_steps_add(side->from, -PICK_BEFORE_MS) :
+			       side->from;
 	int rc = 0;
 
 	if (g->has_looked)
 		rc = looked_time_find(&g->looked, querier_labels(q, series),
 				      &node, err);
 	if (!rc)
-		rc = querier_totals(q, series, side->from, side->to, &t, err);
+		rc = querier_totals(q, series, from, side->to, &t, err);
 	all = rc ? 0 : t.count;
 	/* Before the filter leaves profiles out. */
 	if (!rc && t.increments)
@@ -326,7 +390,8 @@ int query_add_series(struct query_merge *g, struct querier *q, size_t series,
 	if (!rc && t.count)
 		rc = g->compare ?
 			     query_compare_add(g->compare, q, series, &t, err) :
-			     add_whole(g, q, series, &t, err);
+		     side->pick ? add_picked(g, q, series, &t, side, err) :
+				  add_whole(g, q, series, &t, err);
 	total_rows_fini(&rows);
 	return rc ? rc :
 		    matchers_check_steps(side->sample_matchers,

@@ -38,6 +38,12 @@ struct query_spec {
 	bool (*keep)(void *ctx, const struct labels *ls);
 	void *keep_ctx;
 	/*
+	 * Of the series, only the profiles for which pick() is true are merged, and
+	 * of counters, how much they grew before; NULL: all profiles are.
+	 */
+	bool (*pick)(void *ctx, const struct labels *ls, int64_t ms);
+	void *pick_ctx;
+	/*
 	 * Matchers that decide about samples: of a series that lacks the label of
 	 * one, only samples are merged that the matcher matches (merge_match()). At
 	 * most SELECTOR_MATCHERS_MAX.

@@ -242,6 +242,80 @@ def points_are_our_rates_times_the_step(d):
     e.finish()
 
 
+def exemplars_of(answer):
+    return [
+        ({l['name']: l['value'] for l in s.get('labels', [])}, int(p['timestamp']), x)
+        for s in answer.get('series', [])
+        for p in s['points']
+        for x in p.get('exemplars', [])
+    ]
+
+
+@suite.test
+def an_exemplar_leads_to_the_largest_profile_of_its_point(d):
+    e = corpus(d)
+    step, kinds = 60, set()
+    for type_id in ids_of(e):
+        name, sample_type = stored(type_id)
+        options = of_range(type_id, groupBy=['service_name'], step=step)
+        plain = ask(e, 'SelectSeries', **options)
+        with_them = ask(e, 'SelectSeries', **options, exemplarType='EXEMPLAR_TYPE_INDIVIDUAL')
+        found = exemplars_of(with_them)
+        assert not exemplars_of(plain)
+        for s in with_them['series']:
+            for p in s['points']:
+                p.pop('exemplars', None)
+        assert with_them == plain
+        asked, column = {'from': BEGIN - 3600000, 'to': END}, f'{sample_type}/{type_id.split(":")[2]}'
+        kind = e.get('/api/v1/query_range', query=name, step='1h', **asked).data()[0]['kinds'][column]
+        kinds.add(kind)
+        own_totals = {}
+        for line in e.get('/api/v1/query_range', query=name, totals=1, **asked).data():
+            before = None
+            for at, v in zip(line['timestamps'], line['totals'][column]):
+                grown = v if kind != 'counter' else None if before is None else v - before if v >= before else v
+                before = v
+                point = BEGIN + -(-(at - BEGIN) // (1000 * step)) * 1000 * step
+                if grown and BEGIN <= point <= END:
+                    own_totals.setdefault((line['labels']['job'], point), []).append((grown, at))
+        got = {}
+        for labels, point, x in found:
+            assert set(labels) == {'service_name'}
+            rest = {l['name'] for l in x['labels']}
+            assert rest == {'job'}, rest
+            got[labels['service_name'], point] = (int(x['value']), int(x['timestamp']))
+        want = {key: max(v, key=lambda pair: (pair[0], -pair[1])) for key, v in own_totals.items()}
+        assert got == want, (type_id, sorted(set(got.items()) ^ set(want.items()))[:4])
+        # Its id leads to its stacks, by either request, and to nothing else.
+        for labels, point, x in found[:: max(1, len(found) // 3)]:
+            flame = ask(e, 'SelectMergeStacktraces', **of_range(type_id), profileIdSelector=[x['profileId']])
+            if kind == 'counter':
+                assert flame['flamegraph']['total'] == x['value'], (type_id, x, flame['flamegraph']['total'])
+            else:
+                [job] = [l['value'] for l in x['labels']]
+                alone = {'start': int(x['timestamp']), 'end': int(x['timestamp']), 'labelSelector': f'{{job="{job}"}}'}
+                assert flame == ask(e, 'SelectMergeStacktraces', **{**of_range(type_id), **alone}), (type_id, x)
+            merged = ask(e, 'SelectMergeProfile', **of_range(type_id), profileIdSelector=[x['profileId']])
+            assert sum(int(s['value'][0]) for s in merged['sample']) == int(x['value']), (type_id, x)
+    assert kinds == {'flow', 'counter', 'state'}, kinds
+    ids = [
+        x['profileId'] for _, _, x in exemplars_of(ask(e, 'SelectSeries', **of_range(CPU, step=step), exemplarType=2))
+    ]
+    one, two = (x for _, _, x in exemplars_of(ask(e, 'SelectSeries', **of_range(CPU, step=step), exemplarType=2))[:2])
+    both = ask(e, 'SelectMergeStacktraces', **of_range(CPU), profileIdSelector=[one['profileId'], two['profileId']] * 2)
+    assert int(both['flamegraph']['total']) == int(one['value']) + int(two['value'])
+    assert len(set(ids)) == len(ids) > 2, ids
+    nobody = ['00000000-0000-8000-8000-000000000000', 'c1a5a2f1-3a6e-4b8a-9a51-8d0f2c7f9a10']
+    assert ask(e, 'SelectMergeStacktraces', **of_range(CPU), profileIdSelector=nobody) == {}
+    # Of another selector, or outside of the range, it is not merged.
+    where = {'start': int(one['timestamp']) + 1, 'end': END}
+    for more in ({'labelSelector': '{service_name="no"}'}, where):
+        assert ask(e, 'SelectMergeStacktraces', **{**of_range(CPU), **more}, profileIdSelector=ids[:1]) == {}
+    answer = call(e, 'SelectMergeStacktraces', json.dumps({**of_range(CPU), 'profileIdSelector': ['no']}).encode())
+    assert answer.status == 400 and b'expected a UUID' in answer.body, answer.body
+    e.finish()
+
+
 @suite.test
 def a_difference_has_both_merges(d):
     e = corpus(d)
