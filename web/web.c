@@ -9,6 +9,7 @@
 #include "web/api/context.h"
 #include "web/api/envelope.h"
 #include "web/grpc/grpc_server.h"
+#include "web/grpc/grpc_session.h"
 #include "web/http/listen.h"
 #include "web/pages/page.h"
 #include "web/routes.h"
@@ -83,7 +84,8 @@ static int web_start_grpc(struct web *w, struct err *err)
 int web_start(const struct web_options *o, struct web **out, struct err *err)
 {
 	struct web *w = mem_new(struct web);
-	struct server_options so = { .address = o->address,
+	struct server_options so = { .flag = WEB_FLAG,
+				     .address = o->address,
 				     .routes = web_routes_of(o->db),
 				     .pages = web_pages_of(o->db),
 				     .ctx = w,
@@ -92,6 +94,10 @@ int web_start(const struct web_options *o, struct web **out, struct err *err)
 				     .rate_limit = o->rate_limit,
 				     .slow_client_rate = o->slow_client_rate,
 				     .threads = o->max_concurrency,
+				     .tasks_per_connection =
+					     o->grpc_address ?
+						     GRPC_SESSION_STREAMS :
+						     1,
 				     .body_threads = BODY_THREADS,
 				     .limiter = o->writer.limiter,
 				     .max_body = o->writer.max_body,

@@ -295,10 +295,8 @@ static void serve_announce_grpc(struct serve *s)
 	if (!address)
 		return;
 	if (web_exposure(s->web) && !web_is_local(address))
-		log_event(
-			&s->log, LOG_WARN,
-			"everyone who can reach the address for gRPC can send profiles, or read what others send there: --web.config.file lacks users and tokens, or tls_server_config",
-			LOG_FIELDS(log_text("address", address)));
+		log_event(&s->log, LOG_WARN, web_exposure(s->web),
+			  LOG_FIELDS(log_text("address", address)));
 	log_event(&s->log, LOG_INFO, "OTLP over gRPC is ready",
 		  LOG_FIELDS(log_int("port", web_grpc_port(s->web))));
 }

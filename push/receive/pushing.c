@@ -40,6 +40,13 @@ const char *pushing_protocol(enum push_protocol p)
 	return names[p];
 }
 
+/* Whether a request is one of OpenTelemetry's protocol. */
+static bool pushing_is_otlp(const struct pushing *p)
+{
+	return p->in->protocol == PUSH_OTLP ||
+	       p->in->protocol == PUSH_OTLP_GRPC;
+}
+
 struct push_sender_key pushing_key(const struct push_input *in)
 {
 	return (struct push_sender_key){ .protocol =
@@ -122,7 +129,7 @@ static int pushing_labels(const struct pushing *p, const struct scan *scan,
 		labels_set(&b, str_of(LABEL_NAME),
 			   push_types_name(&p->types, &scan->types));
 	/* A profile of pprof that came inside of one of OTLP has no name. */
-	if (p->in->protocol != PUSH_INGEST && p->in->protocol != PUSH_V1 &&
+	if (pushing_is_otlp(p) &&
 	    !labels_builder_get(&b, str_of(LABEL_NAME)).len)
 		labels_set(&b, str_of(LABEL_NAME),
 			   push_types_otlp_name(&scan->types));

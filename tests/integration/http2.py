@@ -5,6 +5,7 @@ import socket
 import ssl
 import struct
 import sys
+import urllib.parse
 
 # Debian's packages of Python are for its own Python alone.
 try:
@@ -15,7 +16,7 @@ except ImportError:
     os.execv('/usr/bin/python3', ['/usr/bin/python3', *sys.argv])
 
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
-END_STREAM, END_HEADERS, ACK = 1, 4, 1
+END_STREAM, END_HEADERS, PADDED, ACK = 1, 4, 8, 1
 PREFACE = b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
 EXPORT = '/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export'
 CHECK = '/grpc.health.v1.Health/Check'
@@ -38,7 +39,9 @@ def block(headers):
 
 
 def request_headers(path=EXPORT, more=(), method='POST', kind='application/grpc', authority='localhost'):
-    headers = [(':method', method), (':scheme', 'http'), (':path', path), (':authority', authority)]
+    headers = [(':method', method), (':scheme', 'http'), (':path', path)]
+    if authority:
+        headers.append((':authority', authority))
     return headers + [('content-type', kind), ('te', 'trailers'), ('user-agent', 'raw/1'), *more]
 
 
@@ -139,6 +142,8 @@ class Http2:
             kind, flags, payload = self.frames[stream].pop(0)
             if kind == HEADERS:
                 headers.update(payload)
+                if 'grpc-message' in payload:
+                    headers['grpc-message'] = urllib.parse.unquote(payload['grpc-message'])
             elif kind == DATA:
                 data += payload
             elif kind == RST_STREAM:
@@ -175,7 +180,6 @@ def opening(stream, more=(), flags=END_HEADERS):
 
 # A table of HPACK is small, but an entry can be named again and again.
 BOMB = b'\x40' + literal(b'a') + literal(b'b' * 200) + b'\xbe' * 16000
-LARGE = [(f'x{i}', 'y' * 200) for i in range(72)]
 # Frames that cost the server more than their sender: what begins a flood, and its nth part.
 FLOODS = {
     'ping': (b'', lambda n: frame(PING, 0, 0, b'12345678')),
@@ -186,7 +190,9 @@ FLOODS = {
     'continuation': (opening(1, flags=0), lambda n: frame(CONTINUATION, 0, 1, block([('a', 'b')]))),
     'data of one byte': (opening(1), lambda n: frame(DATA, 0, 1, b'\0' if n else message(b'x' * 60000)[:5])),
     'data of nothing': (opening(1), lambda n: frame(DATA, 0, 1)),
-    'large headers': (b'', lambda n: opening(2 * n + 1, LARGE)),
+    'padding': (opening(1), lambda n: frame(DATA, PADDED, 1, b'\xc8' + bytes(200))),
+    'data behind an answer': (opening(1, [('content-type', 'x')]), lambda n: frame(DATA, 0, 1, b'x' * 10)),
+    'unknown frames': (b'', lambda n: frame(0x50, 0, 0, b'x' * 10)),
     'header bomb': (b'', lambda n: frame(HEADERS, END_HEADERS, 2 * n + 1, BOMB)),
     'zero window': (
         frame(SETTINGS, 0, 0, struct.pack('>HI', 4, 0)),

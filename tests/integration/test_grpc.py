@@ -144,12 +144,10 @@ def large_messages_come_as_their_memory_is_there(d):
     for one in many:
         one.close()
     wait_until('their end', 10, lambda: e.metric('everprof_grpc_connections') == 1)
-    for size, why in ((2**32 - 1, 'more than the limit'), (70 << 20, None)):
-        stream = c.begin()
-        c.send(frame(http2.DATA, 0, stream, b'\0' + size.to_bytes(4, 'big')))
-        if why:
-            headers, _ = c.answer(stream)
-            assert code(headers) == 3 and why in headers['grpc-message'], headers
+    stream = c.begin()
+    c.send(frame(http2.DATA, 0, stream, b'\0' + b'\xff' * 4))
+    headers, _ = c.answer(stream)
+    assert code(headers) == 3 and '--scrape.max-profile-size' in headers['grpc-message'], headers
     e.finish()
 
 
@@ -172,7 +170,10 @@ def what_is_no_call_gets_a_clear_error(d):
         ({'compressed': 2}, '200', 3, 'flags'),
         ({'authority': 'evil.example'}, '200', 7, '--web.allowed-hosts'),
         ({'authority': '127.0.0.1:4317'}, '200', 0, ''),
-        ({'path': '/100%'}, '200', 12, 'unknown method /100%25'),
+        ({'authority': None, 'more': [('host', 'evil.example')]}, '200', 7, '--web.allowed-hosts'),
+        ({'authority': None, 'more': [('host', 'localhost')]}, '200', 0, ''),
+        ({'more': [('x', 'y' * 200)] * 72}, '200', 3, 'more than 16 KiB'),
+        ({'path': '/100%\u00e9'}, '200', 12, 'unknown method /100%\u00e9'),
     ):
         headers, _ = c.call(sent, **options)
         assert headers[':status'] == status and code(headers) == number, (options, headers)
@@ -213,7 +214,6 @@ def credentials_and_scopes_decide(d):
     )
     e = start(d, web=web)
     c = Http2(e.grpc)
-    headers = bearer(TOKEN)['Authorization']
     for value, number in (
         (None, 16),
         ('Bearer wrong', 16),
@@ -235,16 +235,21 @@ def credentials_and_scopes_decide(d):
     senders = e.get('/api/v1/senders', headers=bearer(READ)).data()['senders']
     assert any(s['refused'] and 'authentication is required' in s['lastError'] for s in senders), senders
     assert {s['user'] for s in senders if s['stored']} == {'sdk', 'u'}, senders
-    # Guesses do not lock out others, and end in a number.
+    # Guesses do not lock out others, and end in a number, also if their message comes meanwhile.
     guesses = [Http2(e.grpc) for _ in range(6)]
-    streams = [
-        [g.begin(request_headers(more=[('authorization', basic('u', f'{i}{k}')['Authorization'])])) for k in range(8)]
-        for i, g in enumerate(guesses)
-    ]
+    streams = []
+    for i, g in enumerate(guesses):
+        own = [
+            g.begin(request_headers(more=[('authorization', basic('u', f'{i}{k}')['Authorization'])])) for k in range(8)
+        ]
+        for stream in own:
+            g.send(frame(http2.DATA, 0, stream, message(body())[:-1]))
+        streams.append(own)
     headers, _ = c.call(body(), more=[('authorization', bearer(TOKEN)['Authorization'])])
     assert code(headers) == 0, headers
-    for g, own in zip(guesses, streams):
-        assert {code(g.answer(s)[0]) for s in own} <= {14, 16}
+    codes = [code(g.answer(s)[0]) for g, own in zip(guesses, streams) for s in own]
+    assert set(codes) == {14, 16}, codes
+    for g in guesses:
         g.close()
     c.close()
     code_of_end = e.stop()
@@ -273,9 +278,16 @@ def tls_and_client_certificates(d):
     assert asked(e, authority=other)[0] == 14
     # Without TLS, without HTTP/2, with old TLS: nothing is answered.
     assert Http2(e.grpc).call(body())[0] is None
-    context = ssl.create_default_context(cafile=ca.cert)
-    for protocols, version, works in ((['h2'], None, True), (['http/1.1'], None, False), (None, None, False)):
+    old = ssl.TLSVersion.TLSv1_1
+    for protocols, newest, works in (
+        (['h2'], None, True),
+        (['http/1.1'], None, False),
+        (None, None, False),
+        (['h2'], old, False),
+    ):
         context = ssl.create_default_context(cafile=ca.cert)
+        if newest:
+            context.minimum_version = context.maximum_version = newest
         if protocols:
             context.set_alpn_protocols(protocols)
         try:
@@ -320,7 +332,7 @@ def cancelled_and_late_requests_leave_nothing(d):
     stream = c.begin(request_headers(more=[('grpc-timeout', '300m')]))
     c.send(frame(http2.DATA, 0, stream, sent[:9]))
     headers, _ = c.answer(stream)
-    assert code(headers) == 4 and 'in time' in headers['grpc-message'], headers
+    assert code(headers) == 4 and 'its own grpc-timeout' in headers['grpc-message'], headers
     wait_until('the end', 10, lambda: e.metric('everprof_grpc_connections') == 1)
     assert stored(e) >= 100, stored(e)
     c.close()
@@ -334,11 +346,15 @@ def floods_end_their_connection(d):
     good = Http2(e.grpc)
     assert code(good.call(body())[0]) == 0
     before = e.memory()
+    counted = 0
     for name, flood in http2.FLOODS.items():
-        if name != 'zero window':
-            assert http2.flood(e.grpc, flood, 400000), name
-            assert code(good.call(body())[0]) == 0, name
-    assert e.metric('everprof_grpc_floods_total') >= 7, e.metric('everprof_grpc_floods_total')
+        if name == 'zero window':
+            continue
+        assert http2.flood(e.grpc, flood, 400000), name
+        assert code(good.call(body())[0]) == 0, name
+        # nghttp2 ends those that send too many pieces of headers.
+        counted += name != 'continuation'
+        assert e.metric('everprof_grpc_floods_total') == counted, name
     assert e.memory() < before + 32 * (1 if SLOW == 1 else 8), (before, e.memory())
     wait_until('the end', 10, lambda: e.metric('everprof_grpc_connections') == 1)
     e.finish()

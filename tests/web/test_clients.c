@@ -14,6 +14,7 @@
 #include "web/guard/connections.h"
 #include "web/guard/limiter.h"
 #include "web/http/listen.h"
+#include "web/web.h"
 
 TestSuite(clients, .timeout = 30);
 
@@ -418,8 +419,7 @@ Test(clients, addresses_to_listen_on_are_host_and_port)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct err err = { .msg = "" };
 		int fd = 77;
-		int rc = listen_on("--web.listen-address", cases[i].address,
-				   &fd, &err);
+		int rc = listen_on(WEB_FLAG, cases[i].address, &fd, &err);
 
 		cr_expect(rc == (cases[i].why ? ERR_INVALID : 0), "\"%s\": %s",
 			  cases[i].address, err.msg);
@@ -441,13 +441,11 @@ Test(clients, a_host_that_is_too_long_is_refused)
 
 	memset(address, 'a', 256);
 	strcpy(address + 256, ":0");
-	cr_assert(listen_on("--web.listen-address", address, &fd, &err) ==
-		  ERR_INVALID);
+	cr_assert(listen_on(WEB_FLAG, address, &fd, &err) == ERR_INVALID);
 	cr_expect(fd == -1);
 	memset(address, 'a', 255);
 	strcpy(address + 255, ":0");
-	cr_assert(listen_on("--web.listen-address", address, &fd, &err) ==
-		  ERR_INVALID);
+	cr_assert(listen_on(WEB_FLAG, address, &fd, &err) == ERR_INVALID);
 	cr_expect(fd == -1);
 }
 
@@ -458,20 +456,17 @@ Test(clients, a_port_that_is_taken_is_an_error_of_the_system)
 	int taken = -1;
 	int fd = -1;
 
-	cr_assert(
-		!listen_on("--web.listen-address", "127.0.0.1:0", &taken, &err),
-		"%s", err.msg);
+	cr_assert(!listen_on(WEB_FLAG, "127.0.0.1:0", &taken, &err), "%s",
+		  err.msg);
 	cr_expect(fcntl(taken, F_GETFD) & FD_CLOEXEC, "children do not get it");
 	snprintf(address, sizeof(address), "127.0.0.1:%u", listen_port(taken));
-	cr_assert(listen_on("--web.listen-address", address, &fd, &err) ==
-		  ERR_IO);
+	cr_assert(listen_on(WEB_FLAG, address, &fd, &err) == ERR_IO);
 	cr_expect(fd == -1);
 	cr_assert(strstr(err.msg, address), "%s", err.msg);
 	cr_expect(err.code == ERR_IO, "%s", err.msg);
 	close(taken);
 	/* The port is free again at once. */
-	cr_expect(!listen_on("--web.listen-address", address, &fd, &err), "%s",
-		  err.msg);
+	cr_expect(!listen_on(WEB_FLAG, address, &fd, &err), "%s", err.msg);
 	close(fd);
 	cr_expect(!listen_port(-1));
 }

@@ -7,8 +7,8 @@
 
 #include "base/clock.h"
 #include "tests/check.h"
-#include "web/grpc/frame_budget.h"
 #include "web/grpc/grpc_session.h"
+#include "web/grpc/waste_budget.h"
 
 TestSuite(grpc, .timeout = 60);
 
@@ -21,9 +21,11 @@ TestSuite(grpc, .timeout = 60);
 #define FRAME_RST      "\x03\x00"
 #define FRAME_SETTINGS "\x04\x00"
 #define FRAME_PING     "\x06\x00"
-/* The type of GOAWAY. */
-#define TYPE_RST    3
-#define TYPE_GOAWAY 7
+/* Types of frames that a session sends. */
+#define TYPE_HEADERS 1
+#define TYPE_RST     3
+#define TYPE_PING    6
+#define TYPE_GOAWAY  7
 
 Test(grpc, errors_have_the_codes_that_senders_understand)
 {
@@ -52,16 +54,6 @@ Test(grpc, errors_have_the_codes_that_senders_understand)
 		cr_expect(!strcmp(grpc_code_name(cases[i].code), cases[i].name),
 			  "case %zu", i);
 	}
-}
-
-Test(grpc, texts_are_escaped)
-{
-	struct buf out = { 0 };
-
-	grpc_code_escape(str_of("a 100%\n\xc3\xa9~\x7f"), &out);
-	cr_expect(!strcmp(buf_cstr(&out), "a 100%25%0A%C3%A9~%7F"), "%s",
-		  buf_cstr(&out));
-	buf_fini(&out);
 }
 
 Test(grpc, timeouts_are_numbers_with_a_unit)
@@ -99,31 +91,27 @@ Test(grpc, timeouts_are_numbers_with_a_unit)
 	}
 }
 
-Test(grpc, frames_are_limited_by_time_and_answers)
+Test(grpc, waste_is_limited_by_time_and_answers)
 {
-	struct frame_budget b = frame_budget_init(0);
-	int64_t taken = 0;
+	struct waste_budget b = waste_budget_init(0);
 
-	while (frame_budget_take(&b, 0))
-		taken++;
-	cr_expect(taken == FRAME_BUDGET_MAX);
-	b = frame_budget_init(0);
-	for (int i = 0; i < FRAME_BUDGET_MAX; i++)
-		cr_assert(frame_budget_take(&b, 0));
+	cr_expect(waste_budget_take(&b, WASTE_BUDGET_MAX, 0));
+	cr_expect(!waste_budget_take(&b, 1, 0));
+	b = waste_budget_init(0);
+	cr_expect(!waste_budget_take(&b, WASTE_BUDGET_MAX + 1, 0));
 	/* Time adds some, but never more than at the beginning. */
-	for (int i = 0; i < FRAME_BUDGET_PER_SECOND; i++)
-		cr_assert(frame_budget_take(&b, SECOND));
-	cr_expect(!frame_budget_take(&b, SECOND));
-	for (taken = 0; frame_budget_take(&b, 3600 * SECOND); taken++)
-		continue;
-	cr_expect(taken == FRAME_BUDGET_MAX, "%ld", taken);
-	b = frame_budget_init(0);
-	while (frame_budget_take(&b, 0))
-		continue;
-	frame_budget_add(&b, 1 + FRAME_BUDGET_PER_ANSWER);
-	for (taken = 0; frame_budget_take(&b, 0); taken++)
-		continue;
-	cr_expect(taken == FRAME_BUDGET_PER_ANSWER);
+	b = waste_budget_init(0);
+	cr_expect(waste_budget_take(&b, WASTE_BUDGET_MAX, 0));
+	cr_expect(waste_budget_take(&b, WASTE_BUDGET_PER_SECOND / 2, SECOND));
+	cr_expect(waste_budget_take(&b, WASTE_BUDGET_PER_SECOND / 2, SECOND));
+	cr_expect(waste_budget_take(&b, WASTE_BUDGET_MAX, 3600 * SECOND));
+	cr_expect(!waste_budget_take(&b, 1, 3600 * SECOND));
+	/* So do answers. */
+	b = waste_budget_init(0);
+	cr_expect(waste_budget_take(&b, WASTE_BUDGET_MAX, 0));
+	waste_budget_add(&b, 100);
+	cr_expect(waste_budget_take(&b, 100, 0));
+	cr_expect(!waste_budget_take(&b, 1, 0));
 }
 
 /* A stream whose message is announced to have n bytes. */
@@ -228,7 +216,12 @@ struct talk {
 
 static void talk_admit(void *ctx, struct grpc_stream *s)
 {
+	struct err err;
+	int64_t ns;
+
 	s->call.share.sender = &((struct talk *)ctx)->sender;
+	if (*s->call.timeout && !grpc_code_timeout(s->call.timeout, &ns, &err))
+		s->call.deadline_ns = s->began_ns + ns;
 }
 
 static void talk_run(void *ctx, struct grpc_stream *s)
@@ -364,7 +357,7 @@ Test(grpc, a_session_answers_requests)
 	frame_add(&in, FRAME_DATA_END, 1, MESSAGE);
 	cr_expect(!talk_feed(&t, &in));
 	cr_expect(t.runs == 1 && t.answers == 1 && t.code == GRPC_OK);
-	cr_expect(talk_read(&t, 1) == 2, "headers, and trailers");
+	cr_expect(talk_read(&t, TYPE_HEADERS) == 2, "headers, and trailers");
 	cr_expect(grpc_session_state(t.session) == CONNECTION_READING);
 	/* A slow one is answered when its thread has ended. */
 	t.is_slow = true;
@@ -374,7 +367,7 @@ Test(grpc, a_session_answers_requests)
 	cr_expect(t.answers == 1 && t.busy);
 	cr_expect(grpc_session_state(t.session) == CONNECTION_WORKING);
 	grpc_session_finish(t.busy);
-	cr_expect(t.answers == 2 && talk_read(&t, 1) == 2);
+	cr_expect(t.answers == 2 && talk_read(&t, TYPE_HEADERS) == 2);
 	talk_end(&t, &in);
 }
 
@@ -419,7 +412,9 @@ Test(grpc, a_request_that_does_not_come_is_refused)
 	(void)talk_read(&t, 0);
 	grpc_session_tick(t.session, now + SECOND);
 	cr_expect(!t.answers);
-	/* The deadline of a call is set by what admits it. */
+	/* One has a deadline of its own. */
+	grpc_session_tick(t.session, now + 5 * SECOND);
+	cr_expect(t.answers == 1 && t.code == GRPC_DEADLINE_EXCEEDED);
 	grpc_session_tick(t.session, now + 11 * SECOND);
 	cr_expect(t.answers == 2 && t.code == GRPC_DEADLINE_EXCEEDED);
 	cr_expect(talk_read(&t, TYPE_RST) == 2,
@@ -445,12 +440,49 @@ Test(grpc, old_and_idle_connections_are_retired)
 	request_add(&in, 1, NULL);
 	frame_add(&in, FRAME_DATA_END, 1, MESSAGE);
 	cr_expect(!talk_feed(&t, &in));
-	cr_expect(t.answers == 1 && talk_read(&t, 1) == 2);
+	cr_expect(t.answers == 1 && talk_read(&t, TYPE_HEADERS) == 2);
 	cr_expect(!grpc_session_is_over(t.session));
 	grpc_session_tick(t.session, now + 85 * SECOND);
 	cr_expect(talk_read(&t, TYPE_GOAWAY) == 1);
 	cr_expect(grpc_session_is_over(t.session));
 	talk_end(&t, &in);
+}
+
+Test(grpc, large_headers_are_refused)
+{
+	char value[121];
+	struct talk t;
+	struct buf in;
+	struct buf block = { 0 };
+
+	talk_begin(&t, &in);
+	memset(value, 'v', sizeof(value) - 1);
+	value[sizeof(value) - 1] = 0;
+	header_add(&block, ":method", "POST");
+	header_add(&block, ":scheme", "http");
+	header_add(&block, ":path", "/a/b");
+	header_add(&block, ":authority", "localhost");
+	for (int i = 0; i < 125; i++)
+		header_add(&block, "x", value);
+	frame_add(&in, FRAME_HEADERS, 1, buf_bytes(&block));
+	buf_fini(&block);
+	cr_expect(!talk_feed(&t, &in));
+	cr_expect(t.answers == 1 && t.code == GRPC_INVALID_ARGUMENT);
+	cr_expect(!grpc_session_is_flooded(t.session));
+	/* The connection goes on. */
+	request_add(&in, 3, NULL);
+	frame_add(&in, FRAME_DATA_END, 3, MESSAGE);
+	cr_expect(!talk_feed(&t, &in));
+	cr_expect(t.answers == 2 && t.code == GRPC_OK);
+	talk_end(&t, &in);
+}
+
+/* Send a frame of PING n times. */
+static void talk_ping(struct talk *t, struct buf *in, int n)
+{
+	for (int i = 0; i < n; i++)
+		frame_add(in, FRAME_PING, 0, bytes_of(str_of("12345678")));
+	cr_expect(!talk_feed(t, in));
 }
 
 Test(grpc, floods_end_a_session)
@@ -459,14 +491,14 @@ Test(grpc, floods_end_a_session)
 	struct buf in;
 
 	talk_begin(&t, &in);
-	for (int i = 0; i < 200; i++)
-		frame_add(&in, FRAME_PING, 0, bytes_of(str_of("12345678")));
-	cr_expect(!talk_feed(&t, &in));
+	talk_ping(&t, &in, 900);
 	cr_expect(!grpc_session_is_flooded(t.session));
-	cr_expect(talk_read(&t, 6) == 200);
-	for (int i = 0; i < 200; i++)
-		frame_add(&in, FRAME_PING, 0, bytes_of(str_of("12345678")));
-	(void)talk_feed(&t, &in);
+	cr_expect(talk_read(&t, TYPE_PING) == 900);
+	for (int i = 0; i < 3; i++) {
+		talk_ping(&t, &in, 900);
+		(void)talk_read(&t, TYPE_PING);
+	}
+	talk_ping(&t, &in, 900);
 	cr_expect(grpc_session_is_flooded(t.session));
 	cr_expect(talk_read(&t, TYPE_GOAWAY) == 1);
 	cr_expect(grpc_session_is_over(t.session));

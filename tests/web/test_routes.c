@@ -33,6 +33,12 @@ unsigned server_port(const struct server *s)
 	return 4711;
 }
 
+struct server_guards server_guards(const struct server *s)
+{
+	(void)s;
+	return (struct server_guards){ .pool = NULL };
+}
+
 struct running *server_running(const struct server *s)
 {
 	(void)s;
@@ -475,7 +481,7 @@ Test(routes, a_start_that_fails_leaves_nothing)
 	web_stop(NULL);
 	web_free(w);
 	web_free(NULL);
-	cr_assert(stops == 1);
+	cr_assert(stops == 2, "web_free() stops again, which does nothing");
 	cr_expect(frees == 1);
 	metrics_free(m);
 }

@@ -129,7 +129,9 @@ static struct host *host_new(void)
 	h->limiter = ingest_limiter_new(4 * MIB, MIB);
 	h->metrics = metrics_new();
 	cr_assert(!auth_new(NULL, NULL, &h->auth, NULL));
-	h->o = (struct server_options){ .address = "127.0.0.1:0",
+	h->o = (struct server_options){ .flag = "--web.listen-address",
+					.address = "127.0.0.1:0",
+					.tasks_per_connection = 1,
 					.routes = routes,
 					.ctx = &h->stage,
 					.max_connections = 16,

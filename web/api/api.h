@@ -13,6 +13,12 @@
 #include "web/grpc/grpc_call.h"
 #include "web/http/route.h"
 
+/*
+ * Whether a request of OpenTelemetry succeeded, at least for the profiles that were not
+ * refused: those are stored, and the request must not come again.
+ */
+bool api_push_is_partial(int rc, uint64_t refused);
+
 /* The methods of the listener for gRPC; the context is the struct web. */
 extern const struct grpc_method api_grpc_methods[];
 

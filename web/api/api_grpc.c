@@ -48,8 +48,7 @@ static void api_grpc_export(void *ctx, struct grpc_call *c)
 	in.deadline_ns = c->deadline_ns;
 	in.refused = &refused;
 	rc = pusher->take(pusher->ctx, &in, &err);
-	/* The others of the request are stored, and it must not come again. */
-	if (rc && !(rc == ERR_CORRUPT && refused))
+	if (!api_push_is_partial(rc, refused))
 		grpc_call_fail(c, &err);
 	else
 		otlp_json_answer(rc ? refused : 0, str_of(rc ? err.msg : ""),
@@ -57,13 +56,12 @@ static void api_grpc_export(void *ctx, struct grpc_call *c)
 }
 
 /* Note a refused export in the list of senders. */
-static void api_grpc_note_refused(void *ctx, const struct grpc_call *c,
-				  const char *why)
+static void api_grpc_note_refused(void *ctx, const struct grpc_call *c)
 {
 	const struct web_pusher *pusher = &((struct web *)ctx)->o.pusher;
 	const struct web_push in = api_grpc_sender(c);
 
-	pusher->refused(pusher->ctx, &in, why);
+	pusher->refused(pusher->ctx, &in, c->why);
 }
 
 /* Read the name of the service that a client asks for. */
@@ -78,11 +76,16 @@ static int api_grpc_service(const struct grpc_call *c, struct str *out,
 		if (f.number == REQUEST_SERVICE && f.type == WIRE_BYTES)
 			*out = str_from(f.bytes);
 	}
-	if (c->is_compressed || w.bad)
+	if (c->is_compressed)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "send HealthCheckRequest without compression");
+	if (w.bad)
 		return err_set(err, ERR_INVALID,
 			       "the request is no HealthCheckRequest");
 	if (out->len && !str_is(*out, PROFILES_SERVICE))
-		return err_set(err, ERR_NOTFOUND, "unknown service");
+		return err_set(
+			err, ERR_NOTFOUND,
+			"unknown service: use an empty name, or " PROFILES_SERVICE);
 	return 0;
 }
 

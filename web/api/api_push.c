@@ -127,6 +127,11 @@ void api_otlp_fail(const struct request *r, struct answer *a,
 	answer_otlp_error(a, err, is_json, type);
 }
 
+bool api_push_is_partial(int rc, uint64_t refused)
+{
+	return !rc || (rc == ERR_CORRUPT && refused);
+}
+
 void api_otlp(void *ctx, struct request *r, struct answer *a)
 {
 	uint64_t refused = 0;
@@ -135,8 +140,7 @@ void api_otlp(void *ctx, struct request *r, struct answer *a)
 	struct err err;
 	int rc = api_push_take(ctx, r, WEB_PUSH_OTLP, &refused, &err);
 
-	/* The others of the request are stored, and it must not come again. */
-	if (rc && !(rc == ERR_CORRUPT && refused)) {
+	if (!api_push_is_partial(rc, refused)) {
 		answer_otlp_error(a, &err, is_json, type);
 		return;
 	}

@@ -6,6 +6,7 @@
 #include "base/units.h"
 
 #include "web/api/context.h"
+#include "web/grpc/grpc_code.h"
 
 #include <inttypes.h>
 
@@ -189,30 +190,22 @@ void answer_otlp_error(struct answer *a, const struct err *err, bool is_json,
 	static const struct {
 		int code;
 		unsigned status;
-		uint32_t grpc;
 	} codes[] = {
-		{ ERR_INVALID, 400, 3 },  { ERR_CORRUPT, 400, 3 },
-		{ ERR_EXISTS, 400, 3 },   { ERR_UNAUTHORIZED, 401, 16 },
-		{ ERR_DENIED, 403, 7 },   { ERR_NOTFOUND, 404, 12 },
-		{ ERR_TOOBIG, 413, 3 },   { ERR_MEDIA, 415, 3 },
-		{ ERR_LIMIT, 429, 8 },    { ERR_UNSUPPORTED, 501, 12 },
-		{ ERR_NOSPACE, 503, 14 }, { ERR_BUSY, 503, 14 },
-		{ ERR_AGAIN, 503, 14 },   { ERR_CLOSED, 503, 14 },
-		{ ERR_IO, 503, 14 },      { ERR_TIMEOUT, 504, 4 },
+		{ ERR_CORRUPT, 400 },
+		{ ERR_EXISTS, 400 },
+		{ ERR_IO, 503 },
+		{ ERR_TIMEOUT, 504 },
 	};
-	uint32_t code = 13; /* an internal error */
 
 	answer_error(a, err);
-	a->status = 500;
 	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
-		if (codes[i].code == err->code) {
+		if (codes[i].code == err->code)
 			a->status = codes[i].status;
-			code = codes[i].grpc;
-		}
 	}
 	buf_reset(&a->body);
 	a->content_type = content_type;
-	otlp_json_error(code, str_of(err->msg), is_json, &a->body);
+	otlp_json_error(grpc_code_of(err->code), str_of(err->msg), is_json,
+			&a->body);
 }
 
 /*

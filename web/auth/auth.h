@@ -35,6 +35,10 @@ struct identity {
 	bool in_session; /* whether the sender signed in before */
 };
 
+/* What clients are told for a verdict. */
+#define AUTH_BUSY_REFUSAL  "too many passwords are being verified; retry later"
+#define AUTH_SPLIT_REFUSAL "the request has more than one Authorization header"
+
 struct auth;
 
 /*

@@ -82,9 +82,7 @@ static void grpc_access_judge_scope(struct grpc_call *c)
 static void grpc_access_judge(struct grpc_call *c, enum auth_verdict v)
 {
 	if (v == AUTH_BUSY)
-		grpc_access_refuse(
-			c, ERR_LIMIT,
-			"too many passwords are being verified; retry later");
+		grpc_access_refuse(c, ERR_LIMIT, AUTH_BUSY_REFUSAL);
 	else if (v != AUTH_GRANTED)
 		grpc_access_refuse(
 			c, ERR_UNAUTHORIZED,
@@ -101,9 +99,7 @@ static void grpc_access_check_form(const struct grpc_access *a,
 	struct err err;
 
 	if (!limiter_pass(a->limiter, caller->address, now_ns))
-		grpc_access_refuse(
-			c, ERR_LIMIT,
-			"too many requests from this client address: more than --web.rate-limit allows; retry later");
+		grpc_access_refuse(c, ERR_LIMIT, LIMITER_REFUSAL);
 	else if (strcmp(c->http_method, "POST") != 0)
 		grpc_access_refuse_form(c, 405,
 					"method not allowed: gRPC uses POST");
@@ -112,15 +108,11 @@ static void grpc_access_check_form(const struct grpc_access *a,
 			c, 415,
 			"unsupported content-type: this listener takes application/grpc with protocol buffers");
 	else if (!hosts_allow(a->allowed_hosts, c->authority))
-		grpc_access_refuse(
-			c, ERR_DENIED,
-			"the host name of the request is not allowed: use an IP address or localhost, or add the name to --web.allowed-hosts");
+		grpc_access_refuse(c, ERR_DENIED, HOSTS_REFUSAL);
 	else if (caller->tls && auth_client(a->auth, caller->tls, &err))
 		grpc_call_fail(c, &err);
-	else if (c->is_split)
-		grpc_access_refuse(
-			c, ERR_INVALID,
-			"the request has more than one authorization header");
+	else if (c->has_two_authorizations)
+		grpc_access_refuse(c, ERR_INVALID, AUTH_SPLIT_REFUSAL);
 	else
 		grpc_access_take_timeout(c, now_ns);
 }

@@ -24,10 +24,10 @@ struct grpc_method {
 	/* Answers a call, or sets its error by grpc_call_fail(). */
 	void (*handle)(void *ctx, struct grpc_call *c);
 	/*
-	 * Notes a call that is refused before handle() would be called; `why` is a
-	 * text for people. NULL: nobody wants to know.
+	 * Notes a call that was refused before handle() was called, for the reason
+	 * in `why`. NULL: nobody wants to know.
 	 */
-	void (*refused)(void *ctx, const struct grpc_call *c, const char *why);
+	void (*refused)(void *ctx, const struct grpc_call *c);
 	unsigned scope; /* scopes that the sender needs: a set of enum scope */
 	/* whether it answers without credentials, at once, on the server's thread */
 	bool is_open;
@@ -46,7 +46,7 @@ struct grpc_call {
 	const char *authorization;
 	const char *timeout; /* grpc-timeout */
 	/* whether there is more than one header authorization */
-	bool is_split;
+	bool has_two_authorizations;
 
 	const struct grpc_method *method; /* NULL: there is no such method */
 	const char *peer;                 /* the client's IP address as text */

@@ -64,23 +64,6 @@ const char *grpc_code_name(enum grpc_code code)
 	return "INTERNAL";
 }
 
-void grpc_code_escape(struct str text, struct buf *out)
-{
-	static const char digits[] = "0123456789ABCDEF";
-
-	for (size_t i = 0; i < text.len; i++) {
-		uint8_t c = (uint8_t)text.ptr[i];
-
-		if (c >= ' ' && c < 0x7f && c != '%') {
-			buf_byte(out, c);
-			continue;
-		}
-		buf_byte(out, '%');
-		buf_byte(out, (uint8_t)digits[c >> 4]);
-		buf_byte(out, (uint8_t)digits[c & 15]);
-	}
-}
-
 /* Return the length of a unit of grpc-timeout in ns; 0: there is no such unit. */
 static int64_t grpc_code_unit(char unit)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gRPC codes: how a call ended, and the texts of its headers.
+ * gRPC codes: how a call ended; and the time that a client gives it.
  * Source: github.com/grpc/grpc, doc/statuscodes.md and doc/PROTOCOL-HTTP2.md.
  *
  * Threads: pure functions.
@@ -29,12 +29,6 @@ enum grpc_code grpc_code_of(int err);
 
 /* Return the name of a code, a constant. */
 const char *grpc_code_name(enum grpc_code code);
-
-/*
- * Append a text as the header grpc-message has it: each byte that is no printable ASCII
- * character, and "%", as "%" and two hexadecimal digits.
- */
-void grpc_code_escape(struct str text, struct buf *out);
 
 /*
  * Read the header grpc-timeout: up to 8 digits and a unit. Returns its time in ns, or

@@ -13,6 +13,8 @@
  * frame, and of a record of TLS.
  */
 #define READ_MAX 16384
+/* How many times as much is dropped when a connection is closed. */
+#define DRAIN_MAX 16
 /* What is gathered before it is written, in bytes. */
 #define WRITE_MAX 16384
 /* The shortest beginning of HTTP/2: the client's preface, and empty SETTINGS. */
@@ -42,14 +44,30 @@ int grpc_connection_new(struct grpc_server *server, int fd,
 		mem_free(c);
 		return rc;
 	}
-	c->is_shaking = c->tls;
+	c->in_handshake = c->tls;
 	c->session = grpc_session_new(o, c);
 	*out = c;
 	return 0;
 }
 
+/*
+ * Say that nothing more is sent, and drop what has been received: a socket that is closed
+ * with unread bytes is reset, and its client may then not read what was sent to it.
+ */
+static void grpc_connection_drain(struct grpc_connection *c)
+{
+	uint8_t data[READ_MAX];
+
+	(void)shutdown(c->fd, SHUT_WR);
+	for (int i = 0; i < DRAIN_MAX; i++) {
+		if (recv(c->fd, data, sizeof(data), MSG_DONTWAIT) <= 0)
+			return;
+	}
+}
+
 void grpc_connection_close(struct grpc_connection *c)
 {
+	grpc_connection_drain(c);
 	grpc_session_free(c->session);
 	c->session = NULL;
 	tls_session_free(c->tls);
@@ -101,15 +119,16 @@ static int grpc_connection_send(struct grpc_connection *c, struct bytes data,
 /* Go on with the handshake. ERR_AGAIN: it waits. */
 static int grpc_connection_shake(struct grpc_connection *c, struct err *err)
 {
-	int rc = tls_session_shake(c->tls, &c->shake_writes, err);
+	int rc = tls_session_shake(c->tls, &c->handshake_writes, err);
 
-	c->is_shaking = rc;
+	c->in_handshake = rc;
 	return rc;
 }
 
 /* Send what waits to be sent. ERR_AGAIN: some of it still waits. */
 static int grpc_connection_flush(struct grpc_connection *c, struct err *err)
 {
+	size_t before = c->out_sent;
 	size_t n = 0;
 	int rc = 0;
 
@@ -120,7 +139,7 @@ static int grpc_connection_flush(struct grpc_connection *c, struct err *err)
 		rc = grpc_connection_send(c, rest, &n, err);
 		c->out_sent += n;
 	}
-	if (rc == ERR_AGAIN && (n || !c->blocked_ns))
+	if (rc == ERR_AGAIN && (c->out_sent > before || !c->blocked_ns))
 		c->blocked_ns = clock_mono_ns();
 	if (rc)
 		return rc;
@@ -149,7 +168,7 @@ static int grpc_connection_write(struct grpc_connection *c, struct err *err)
  * Whether the first bytes of a client are a request of HTTP/1, and not the preface of HTTP/2,
  * which looks like one with the method PRI.
  */
-static bool grpc_connection_is_old(struct bytes first)
+static bool grpc_connection_is_http1(struct bytes first)
 {
 	struct str rest;
 	struct str method = str_cut(str_from(first), ' ', &rest);
@@ -182,8 +201,8 @@ static int grpc_connection_read(struct grpc_connection *c, struct err *err)
 				       "the client has closed the connection");
 		c->received += n;
 		if (is_first &&
-		    grpc_connection_is_old((struct bytes){ data, n })) {
-			c->is_old = true;
+		    grpc_connection_is_http1((struct bytes){ data, n })) {
+			c->speaks_http1 = true;
 			buf_str(&c->out, OLD_ANSWER);
 			return err_set(err, ERR_INVALID,
 				       "the client speaks HTTP/1, not gRPC");
@@ -201,7 +220,7 @@ int grpc_connection_step(struct grpc_connection *c, bool reads, struct err *err)
 	int rc = 0;
 	int sent = 0;
 
-	if (c->is_shaking)
+	if (c->in_handshake)
 		rc = grpc_connection_shake(c, err);
 	if (rc)
 		return rc == ERR_AGAIN ? 0 : rc;
@@ -211,7 +230,7 @@ int grpc_connection_step(struct grpc_connection *c, bool reads, struct err *err)
 	 * Even after an error: HTTP/2 says by GOAWAY what is wrong. The greeting waits for
 	 * the client's, because one that speaks HTTP/1 would not understand it.
 	 */
-	if (c->is_old)
+	if (c->speaks_http1)
 		sent = grpc_connection_flush(c, &unsent);
 	else if (c->received)
 		sent = grpc_connection_write(c, &unsent);
@@ -224,7 +243,7 @@ int grpc_connection_step(struct grpc_connection *c, bool reads, struct err *err)
 
 unsigned grpc_connection_wants(const struct grpc_connection *c)
 {
-	if (c->is_shaking)
-		return c->shake_writes ? EPOLLOUT : EPOLLIN;
+	if (c->in_handshake)
+		return c->handshake_writes ? EPOLLOUT : EPOLLIN;
 	return c->out.len ? EPOLLOUT : EPOLLIN;
 }

@@ -22,9 +22,9 @@ struct grpc_connection {
 	int fd; /* -1: closed */
 	struct sockaddr_storage address;
 	struct tls_session *tls; /* NULL: no TLS */
-	bool is_shaking;         /* the handshake of TLS goes on */
-	bool shake_writes;       /* it waits until it can write */
-	bool is_old;             /* the client speaks HTTP/1 */
+	bool in_handshake;       /* the handshake of TLS goes on */
+	bool handshake_writes;   /* it waits until it can write */
+	bool speaks_http1;       /* the client speaks HTTP/1 */
 	bool is_greeted;         /* the client speaks HTTP/2 */
 	uint64_t received;
 	struct grpc_session *session;
@@ -44,8 +44,7 @@ struct grpc_connection {
 
 /*
  * Create a connection on a descriptor, which it owns from now on, with a session. With
- * `tls`, it begins with a handshake. ERR_IO: there is no memory for TLS; the descriptor is
- * closed.
+ * `tls`, it begins with a handshake. ERR_IO: gnutls fails; the descriptor is closed.
  */
 NODISCARD int grpc_connection_new(struct grpc_server *server, int fd,
 				  const struct grpc_session_options *o,

@@ -24,8 +24,8 @@
 #define TICK_MS 100
 /* How long a connection may wait until its client reads, in ns. */
 #define BLOCKED_NS (30 * 1000000000LL)
-/* How long answers may be sent at shutdown, in ns. */
-#define STOP_NS (5 * 1000000000LL)
+/* How long answers may be sent at shutdown, in ns, as those of HTTP/1. */
+#define STOP_NS (10 * 1000000000LL)
 
 struct grpc_metrics {
 	struct metric *unauthorized; /* the HTTP server's */
@@ -47,11 +47,11 @@ struct grpc_server {
 	bool runs; /* whether the thread was started */
 	/* Members of the thread alone. */
 	struct grpc_connection ring; /* anchor of the connections */
-	bool is_deaf; /* no connection is accepted until the next tick */
+	bool accept_paused; /* no connection is accepted until the next tick */
 	bool has_retired;
 	/* Shared members. */
-	_Atomic bool is_retiring;
-	_Atomic int64_t stop_ns; /* when all connections are closed */
+	/* when all connections are closed, at shutdown; INT64_MAX until then */
+	_Atomic int64_t stop_ns;
 	struct mutex mu;
 	struct grpc_stream *done; /* guarded by mu */
 	struct grpc_metrics metrics;
@@ -68,11 +68,11 @@ static const struct metric_row grpc_rows[] = {
 	METRIC_ROW(
 		COUNTER, struct grpc_metrics, resets,
 		"everprof_grpc_streams_reset_total",
-		"Number of gRPC requests that their client cancelled before they were answered."),
+		"Number of gRPC requests that were reset before they were answered, mostly because their client cancelled them."),
 	METRIC_ROW(
 		COUNTER, struct grpc_metrics, floods,
 		"everprof_grpc_floods_total",
-		"Number of connections to the listener for gRPC that were closed because their client sent too many frames that bring nothing."),
+		"Number of connections to the listener for gRPC that were closed because their client sent too much beside messages."),
 };
 
 static void grpc_server_wake(struct grpc_server *g)
@@ -130,6 +130,13 @@ static void grpc_server_submit(struct grpc_stream *s, struct pool *pool,
 	struct grpc_connection *c = s->owner;
 	struct err err;
 
+	/* Those whose clients have cancelled them still wait for their threads. */
+	if (c->busy >= GRPC_SESSION_STREAMS) {
+		err_set(&err, ERR_LIMIT,
+			"too many requests of this connection are still being handled; retry later");
+		grpc_call_fail(&s->call, &err);
+		return;
+	}
 	s->is_busy = true;
 	if (!pool_submit(pool, group, fn, s, &err)) {
 		c->busy++;
@@ -208,7 +215,7 @@ static void grpc_server_observe(void *ctx, const struct grpc_stream *s)
 	if (c->code == GRPC_UNAUTHENTICATED)
 		metric_add(g->metrics.unauthorized, 1);
 	if (c->code && !c->is_handled && c->method && c->method->refused)
-		c->method->refused(g->o.ctx, c, c->why);
+		c->method->refused(g->o.ctx, c);
 	grpc_server_log(g, s);
 }
 
@@ -219,7 +226,8 @@ static void grpc_server_reset(void *ctx, const struct grpc_stream *s UNUSED)
 }
 
 /* Tell the limits of connections what a connection is doing. */
-static void grpc_server_turn(struct grpc_server *g, struct grpc_connection *c)
+static void grpc_server_report_state(struct grpc_server *g,
+				     struct grpc_connection *c)
 {
 	enum connection_state state = c->out.len ?
 					      CONNECTION_SENDING :
@@ -272,7 +280,7 @@ static void grpc_server_step(struct grpc_server *g, struct grpc_connection *c,
 		grpc_server_close(g, c);
 		return;
 	}
-	grpc_server_turn(g, c);
+	grpc_server_report_state(g, c);
 	e.events = grpc_connection_wants(c);
 	if (e.events == c->events)
 		return;
@@ -315,7 +323,7 @@ static void grpc_server_listen(struct grpc_server *g, bool listens)
 	struct epoll_event e = { .events = listens ? EPOLLIN : 0,
 				 .data.ptr = &g->listener };
 
-	g->is_deaf = !listens;
+	g->accept_paused = !listens;
 	if (g->listener >= 0)
 		(void)epoll_ctl(g->epoll, EPOLL_CTL_MOD, g->listener, &e);
 }
@@ -384,10 +392,8 @@ static void grpc_server_tick(struct grpc_server *g, int64_t now_ns)
 {
 	struct grpc_connection *next;
 
-	if (g->is_deaf)
+	if (g->accept_paused)
 		grpc_server_listen(g, true);
-	if (atomic_load(&g->is_retiring) && !g->has_retired)
-		grpc_server_begin_end(g);
 	for (struct grpc_connection *c = g->ring.next; c != &g->ring;
 	     c = next) {
 		next = c->next;
@@ -404,10 +410,8 @@ static void grpc_server_tick(struct grpc_server *g, int64_t now_ns)
 /* Whether the thread may end: at shutdown, when nothing is left to do or to wait for. */
 static bool grpc_server_is_over(const struct grpc_server *g, int64_t now_ns)
 {
-	int64_t stop_ns = atomic_load(&g->stop_ns);
-
-	return now_ns >= stop_ns ||
-	       (stop_ns != INT64_MAX && g->ring.next == &g->ring);
+	return now_ns >= atomic_load(&g->stop_ns) ||
+	       (g->has_retired && g->ring.next == &g->ring);
 }
 
 static void grpc_server_take_events(struct grpc_server *g,
@@ -441,15 +445,13 @@ static void *grpc_server_serve(void *arg)
 		n = epoll_wait(g->epoll, events, EVENTS_MAX, TICK_MS);
 		grpc_server_take_events(g, events, n);
 		now_ns = clock_mono_ns();
+		if (atomic_load(&g->stop_ns) != INT64_MAX && !g->has_retired)
+			grpc_server_begin_end(g);
 		if (now_ns - tick_ns < TICK_MS * 1000000LL)
 			continue;
 		tick_ns = now_ns;
 		grpc_server_tick(g, now_ns);
 	}
-	/* The pools have ended, so that no thread works on a stream. */
-	grpc_server_collect(g);
-	while (g->ring.next != &g->ring)
-		grpc_server_close(g, g->ring.next);
 	return NULL;
 }
 
@@ -492,7 +494,6 @@ static int grpc_server_secure(struct grpc_server *g, struct err *err)
 
 	if (!auth_has_tls(g->o.auth))
 		return 0;
-	tls_serve(auth_tls_material, g->o.auth);
 	return tls_server_new(priorities, client_ca, &g->tls, err);
 }
 
@@ -509,7 +510,10 @@ int grpc_server_start(const struct grpc_server_options *o,
 		.max_body = o->max_body,
 		.read_timeout_ns = o->read_timeout_ms * 1000000,
 		.call_timeout_ns = o->call_timeout_ms * 1000000,
-		/* before the limits of connections end it without a word */
+		/*
+		 * Before the limits of connections end it without GOAWAY, unless the
+		 * time is short.
+		 */
 		.idle_ns = o->read_timeout_ms * 800000,
 		.admit = grpc_server_admit,
 		.run = grpc_server_run,
@@ -545,9 +549,9 @@ unsigned grpc_server_port(const struct grpc_server *g)
 
 void grpc_server_retire(struct grpc_server *g)
 {
-	if (!g)
+	if (!g || atomic_load(&g->stop_ns) != INT64_MAX)
 		return;
-	atomic_store(&g->is_retiring, true);
+	atomic_store(&g->stop_ns, clock_mono_ns() + STOP_NS);
 	grpc_server_wake(g);
 }
 
@@ -561,11 +565,13 @@ void grpc_server_free(struct grpc_server *g)
 {
 	if (!g)
 		return;
-	if (g->runs) {
-		atomic_store(&g->stop_ns, clock_mono_ns() + STOP_NS);
-		grpc_server_retire(g);
+	grpc_server_retire(g);
+	if (g->runs)
 		pthread_join(g->thread, NULL);
-	}
+	/* The pools have ended, so that no thread works on a stream. */
+	grpc_server_collect(g);
+	while (g->ring.next != &g->ring)
+		grpc_server_close(g, g->ring.next);
 	grpc_server_close_fd(g->listener);
 	grpc_server_close_fd(g->epoll);
 	grpc_server_close_fd(g->wake);

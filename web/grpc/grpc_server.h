@@ -50,13 +50,13 @@ unsigned grpc_server_port(const struct grpc_server *g);
 
 /*
  * Refuse new connections, and ask clients for no more requests. Those that have begun are
- * answered. NULL is a no-op.
+ * answered within 10 seconds; then all connections are closed. NULL is a no-op.
  */
 void grpc_server_retire(struct grpc_server *g);
 
 /*
- * Let answers be sent for 5 more seconds, then close all connections, and free the server,
- * for which no pool works any more. NULL is a no-op.
+ * Wait until all connections are closed, and free the server, for which no pool works any
+ * more. It is retired first if need be. NULL is a no-op.
  */
 void grpc_server_free(struct grpc_server *g);
 

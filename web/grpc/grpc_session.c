@@ -7,26 +7,31 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "web/grpc/frame_budget.h"
+#include "base/url.h"
+#include "web/grpc/waste_budget.h"
 
-/* DATA of fewer bytes, but for an empty end, costs more than it brings. */
-#define DATA_SMALL 16
 /*
  * The window of a connection: what all its streams together may have on the way. The
  * windows of the streams limit the memory.
  */
 #define CONNECTION_WINDOW (1 << 20)
-/* How long a client may take to receive an answer. */
+/* How long a client may take to receive an answer, in ns. */
 #define ANSWER_NS (30 * 1000000000LL)
 /*
  * How long a request may wait for memory. It holds some already, and may keep others of the
  * same client waiting.
  */
 #define WAIT_NS (10 * 1000000000LL)
-/* RST_STREAM that nghttp2 lets a client send at once, and each second. */
-#define RESETS_MAX        1000
-#define RESETS_PER_SECOND 100
-
+/*
+ * nghttp2 has a limit for RST_STREAM of its own, which would end the connections of clients
+ * that often cancel. The waste budget counts them.
+ */
+#define RESETS_MAX 1000000
+/*
+ * A request with larger headers is refused; from this size on, its connection is closed: a
+ * few bytes can name a header of 4 KiB again and again.
+ */
+#define HEADERS_END (4 * GRPC_STREAM_HEADERS_MAX)
 /*
  * A connection is used for so long; then its client is asked for another one, so that
  * clients spread when servers are added behind one name.
@@ -39,11 +44,12 @@ struct grpc_session {
 	const struct grpc_session_options *o;
 	void *ctx;
 	nghttp2_session *http;
-	struct frame_budget frames;
+	struct waste_budget waste;
+	size_t accepted;   /* bytes of messages in what is fed now */
 	int64_t now_ns;    /* when the function was called that runs */
 	int64_t idle_ns;   /* since when there is no stream */
 	int64_t retire_ns; /* when the client is asked for another connection */
-	bool is_noticed;   /* it was told that this will come */
+	bool notice_sent;  /* it was told that this will come */
 	struct grpc_stream streams; /* anchor of the list; not a stream */
 	size_t count;
 	uint64_t requests; /* streams that have begun */
@@ -70,7 +76,8 @@ static void grpc_session_drop(struct grpc_stream *s)
 		grpc_stream_free(s);
 }
 
-void grpc_session_end(struct grpc_session *g)
+/* End the session, because its client floods it. */
+static void grpc_session_refuse_flood(struct grpc_session *g)
 {
 	g->is_flooded = true;
 	(void)nghttp2_session_terminate_session(g->http,
@@ -95,13 +102,13 @@ static nghttp2_nv grpc_session_nv(const char *name, const char *value)
  * Fill in the headers by which an answer ends: the code, and for an error its text.
  * Returns their number.
  */
-static size_t grpc_session_end_headers(struct grpc_stream *s, nghttp2_nv *out)
+static size_t grpc_session_trailers(struct grpc_stream *s, nghttp2_nv *out)
 {
 	struct arena *arena = &s->call.arena;
 	struct buf why = { 0 };
 	size_t n = 0;
 
-	grpc_code_escape(str_of(s->call.why), &why);
+	url_escape(str_of(s->call.why), &why);
 	out[n++] = grpc_session_nv("grpc-status",
 				   arena_printf(arena, "%d", s->call.code));
 	if (why.len)
@@ -131,7 +138,7 @@ static ssize_t grpc_session_read_answer(nghttp2_session *http, int32_t id,
 		return (ssize_t)n;
 	*flags = NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
 	if (nghttp2_submit_trailer(http, id, end,
-				   grpc_session_end_headers(s, end)))
+				   grpc_session_trailers(s, end)))
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 	return (ssize_t)n;
 }
@@ -169,7 +176,7 @@ static void grpc_session_answer(struct grpc_session *g, struct grpc_stream *s)
 	headers[n++] =
 		grpc_session_nv("grpc-accept-encoding", "identity,gzip,zstd");
 	if (c->code)
-		n += grpc_session_end_headers(s, headers + n);
+		n += grpc_session_trailers(s, headers + n);
 	else
 		grpc_session_frame_answer(&c->answer);
 	g->o->observe(g->ctx, s);
@@ -238,19 +245,6 @@ void grpc_session_finish(struct grpc_stream *s)
 	grpc_session_proceed(g, s);
 }
 
-/* Callback of nghttp2 for a frame that begins: count what costs more than it brings. */
-static int grpc_session_on_begin(nghttp2_session *http UNUSED,
-				 const nghttp2_frame_hd *hd, void *ctx)
-{
-	struct grpc_session *g = ctx;
-	bool is_useful = hd->type == NGHTTP2_DATA && hd->length >= DATA_SMALL;
-
-	if (!is_useful && !g->is_flooded &&
-	    !frame_budget_take(&g->frames, g->now_ns))
-		grpc_session_end(g);
-	return 0;
-}
-
 /* Callback of nghttp2 for the beginning of a request's headers. */
 static int grpc_session_on_headers(nghttp2_session *http,
 				   const nghttp2_frame *frame, void *ctx)
@@ -286,12 +280,10 @@ static int grpc_session_on_header(nghttp2_session *http,
 	/* Headers behind a request say nothing. */
 	if (!s || s->state != GRPC_STREAM_HEADERS)
 		return 0;
-	/* Clients know the limit by SETTINGS_MAX_HEADER_LIST_SIZE. */
-	if (!grpc_stream_add_header(
-		    s, str_from((struct bytes){ name, name_len }),
-		    str_from((struct bytes){ value, value_len })) &&
-	    !g->is_flooded)
-		grpc_session_end(g);
+	grpc_stream_add_header(s, str_from((struct bytes){ name, name_len }),
+			       str_from((struct bytes){ value, value_len }));
+	if (s->header_bytes > HEADERS_END && !g->is_flooded)
+		grpc_session_refuse_flood(g);
 	return 0;
 }
 
@@ -309,8 +301,9 @@ static int grpc_session_on_data(nghttp2_session *http, uint8_t flags UNUSED,
 	(void)nghttp2_session_consume_connection(http, len);
 	if (!s || s->state != GRPC_STREAM_BODY)
 		return 0;
-	(void)grpc_stream_add(s, g->o->limiter, g->o->max_body,
-			      (struct bytes){ data, len });
+	g->accepted += len;
+	grpc_stream_add(s, g->o->limiter, g->o->max_body,
+			(struct bytes){ data, len });
 	grpc_session_proceed(g, s);
 	return 0;
 }
@@ -329,7 +322,8 @@ static int grpc_session_on_frame(nghttp2_session *http,
 	s->is_whole |= (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
 	if (s->state == GRPC_STREAM_HEADERS) {
 		s->state = GRPC_STREAM_BODY;
-		g->o->admit(g->ctx, s);
+		if (!s->failed.code)
+			g->o->admit(g->ctx, s);
 	}
 	grpc_session_proceed(g, s);
 	return 0;
@@ -349,7 +343,8 @@ static int grpc_session_on_sent(nghttp2_session *http,
 	if (!s || frame->hd.type != NGHTTP2_HEADERS ||
 	    !(frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
 		return 0;
-	frame_budget_add(&g->frames, FRAME_BUDGET_PER_ANSWER);
+	waste_budget_add(&g->waste,
+			 WASTE_BUDGET_PER_ANSWER + (int64_t)s->header_bytes);
 	if (!s->is_whole)
 		(void)nghttp2_submit_rst_stream(http, NGHTTP2_FLAG_NONE, s->id,
 						NGHTTP2_NO_ERROR);
@@ -385,10 +380,7 @@ static nghttp2_session *grpc_session_start(struct grpc_session *g)
 		abort();
 	nghttp2_option_set_no_auto_window_update(o, 1);
 	nghttp2_option_set_no_closed_streams(o, 1);
-	nghttp2_option_set_stream_reset_rate_limit(o, RESETS_MAX,
-						   RESETS_PER_SECOND);
-	nghttp2_session_callbacks_set_on_begin_frame_callback(
-		cb, grpc_session_on_begin);
+	nghttp2_option_set_stream_reset_rate_limit(o, RESETS_MAX, RESETS_MAX);
 	nghttp2_session_callbacks_set_on_begin_headers_callback(
 		cb, grpc_session_on_headers);
 	nghttp2_session_callbacks_set_on_header_callback(
@@ -425,7 +417,7 @@ struct grpc_session *grpc_session_new(const struct grpc_session_options *o,
 	g->now_ns = clock_mono_ns();
 	g->idle_ns = g->now_ns;
 	g->retire_ns = g->now_ns + AGE_NS;
-	g->frames = frame_budget_init(g->now_ns);
+	g->waste = waste_budget_init(g->now_ns);
 	g->streams.next = g->streams.prev = &g->streams;
 	g->http = grpc_session_start(g);
 	(void)nghttp2_submit_settings(g->http, NGHTTP2_FLAG_NONE, settings,
@@ -451,12 +443,21 @@ int grpc_session_feed(struct grpc_session *g, struct bytes in, struct err *err)
 	ssize_t n;
 
 	g->now_ns = clock_mono_ns();
+	g->accepted = 0;
 	n = nghttp2_session_mem_recv(g->http, in.ptr, in.len);
-	if (n >= 0)
-		return 0;
-	g->is_broken = true;
-	return err_set(err, ERR_INVALID, "the client sends no valid HTTP/2: %s",
-		       nghttp2_strerror((int)n));
+	if (n < 0) {
+		g->is_broken = true;
+		g->is_flooded |= n == NGHTTP2_ERR_FLOODED;
+		return err_set(err, ERR_INVALID,
+			       "the client sends no valid HTTP/2: %s",
+			       nghttp2_strerror((int)n));
+	}
+	waste_budget_add(&g->waste, (int64_t)g->accepted / WASTE_BUDGET_SHARE);
+	if (!waste_budget_take(&g->waste, (int64_t)(in.len - g->accepted),
+			       g->now_ns) &&
+	    !g->is_flooded)
+		grpc_session_refuse_flood(g);
+	return 0;
 }
 
 int grpc_session_output(struct grpc_session *g, size_t max, struct buf *out,
@@ -505,12 +506,14 @@ static void grpc_session_tick_stream(struct grpc_session *g,
 							s->id, NGHTTP2_CANCEL);
 		return;
 	}
-	if (s->waiting_ns && g->now_ns - s->waiting_ns >= WAIT_NS)
-		(void)err_set(&s->failed, ERR_LIMIT, GRPC_STREAM_CROWDED);
+	if (s->waiting_ns && (is_late || g->now_ns - s->waiting_ns >= WAIT_NS))
+		(void)err_set(&s->failed, ERR_LIMIT, GRPC_STREAM_NO_MEMORY);
 	else if (is_late)
 		(void)err_set(
 			&s->failed, ERR_TIMEOUT,
-			"the request did not arrive in time: its own timeout or --web.read-timeout is over");
+			g->now_ns >= s->due_ns ?
+				"the request did not arrive within --web.read-timeout" :
+				"the request did not arrive within its own grpc-timeout");
 	if (s->state == GRPC_STREAM_HEADERS)
 		s->state = GRPC_STREAM_BODY;
 	grpc_session_proceed(g, s);
@@ -526,16 +529,17 @@ void grpc_session_tick(struct grpc_session *g, int64_t now_ns)
 		next = s->next;
 		grpc_session_tick_stream(g, s);
 	}
-	if (!g->is_noticed && !g->count && now_ns - g->idle_ns >= g->o->idle_ns)
+	if (!g->notice_sent && !g->count &&
+	    now_ns - g->idle_ns >= g->o->idle_ns)
 		g->retire_ns = now_ns;
 	if (now_ns < g->retire_ns)
 		return;
 	g->retire_ns = INT64_MAX;
-	if (g->is_noticed) {
+	if (g->notice_sent) {
 		grpc_session_retire(g);
 		return;
 	}
-	g->is_noticed = true;
+	g->notice_sent = true;
 	g->retire_ns = now_ns + NOTICE_NS;
 	(void)nghttp2_submit_shutdown_notice(g->http);
 }
@@ -556,8 +560,10 @@ enum connection_state grpc_session_state(const struct grpc_session *g)
 	     s = s->next) {
 		if (s->is_busy || s->waiting_ns)
 			return CONNECTION_WORKING;
-		state = s->state == GRPC_STREAM_ANSWERED ? CONNECTION_SENDING :
-							   CONNECTION_RECEIVING;
+		if (s->state != GRPC_STREAM_ANSWERED)
+			state = CONNECTION_RECEIVING;
+		else if (state == CONNECTION_READING)
+			state = CONNECTION_SENDING;
 	}
 	return state;
 }

@@ -26,7 +26,6 @@ struct grpc_session_options {
 	int64_t read_timeout_ns; /* time for a client to send a request */
 	int64_t call_timeout_ns; /* time for a request to be answered */
 	int64_t idle_ns; /* a connection without requests ends after so long */
-	void *ctx;
 	/*
 	 * Decides on a stream whose headers are complete. It may fail the call, or set
 	 * `is_busy` because another thread goes on with that.
@@ -39,15 +38,18 @@ struct grpc_session_options {
 	void (*run)(void *ctx, struct grpc_stream *s);
 	/* Sees a stream whose answer begins to be sent. */
 	void (*observe)(void *ctx, const struct grpc_stream *s);
-	/* Sees a stream that ends before it is answered. */
+	/*
+	 * Sees a stream that is reset before it is answered, mostly by its client. Not
+	 * called for those that end with the session.
+	 */
 	void (*reset)(void *ctx, const struct grpc_stream *s);
 };
 
 struct grpc_session;
 
 /*
- * Create a session of a new connection; `ctx` takes the place of options->ctx. The options
- * must outlive it. Never fails.
+ * Create a session of a new connection; `ctx` is passed to the functions of the options,
+ * which must outlive it. Never fails.
  */
 struct grpc_session *grpc_session_new(const struct grpc_session_options *o,
 				      void *ctx);
@@ -87,13 +89,14 @@ void grpc_session_tick(struct grpc_session *g, int64_t now_ns);
 /* Ask the client to send no more requests here; those that have begun are answered. */
 void grpc_session_retire(struct grpc_session *g);
 
-/* End the session because the client floods it with frames. */
-void grpc_session_end(struct grpc_session *g);
-
-/* Whether a client was found to flood the session. */
+/* Whether the client has wasted too much (web/grpc/waste_budget.h). */
 bool grpc_session_is_flooded(const struct grpc_session *g);
 
-/* What the connection is doing, for the limits of connections. */
+/*
+ * What the connection is doing, for the limits of connections: WORKING if one request is
+ * handled or waits for memory, else RECEIVING if one is received, else SENDING if one is
+ * answered.
+ */
 enum connection_state grpc_session_state(const struct grpc_session *g);
 
 /* The number of requests that have begun. */

@@ -32,6 +32,7 @@ struct grpc_stream *grpc_stream_new(struct grpc_session *session, int32_t id,
 void grpc_stream_drop(struct grpc_stream *s)
 {
 	s->call.message = (struct bytes){ NULL, 0 };
+	s->waiting_ns = 0;
 	buf_fini(&s->body);
 	ingest_limiter_release(&s->call.share);
 }
@@ -54,6 +55,7 @@ static const char **grpc_stream_member(struct grpc_call *c, struct str name)
 		{ ":method", &c->http_method },
 		{ ":path", &c->path },
 		{ ":authority", &c->authority },
+		{ "host", &c->authority }, /* of a proxy, in its place */
 		{ "content-type", &c->content_type },
 		{ "grpc-encoding", &c->encoding },
 		{ "user-agent", &c->agent },
@@ -68,21 +70,22 @@ static const char **grpc_stream_member(struct grpc_call *c, struct str name)
 	return NULL;
 }
 
-bool grpc_stream_add_header(struct grpc_stream *s, struct str name,
+void grpc_stream_add_header(struct grpc_stream *s, struct str name,
 			    struct str value)
 {
 	const char **member = grpc_stream_member(&s->call, name);
 
 	s->header_bytes += name.len + value.len + HEADER_EXTRA;
-	if (s->header_bytes > GRPC_STREAM_HEADERS_MAX)
-		return false;
-	if (!member)
-		return true;
+	if (s->header_bytes > GRPC_STREAM_HEADERS_MAX) {
+		(void)err_set(&s->failed, ERR_INVALID,
+			      "the headers have more than %d KiB",
+			      GRPC_STREAM_HEADERS_MAX / 1024);
+		return;
+	}
 	if (member == &s->call.authorization && **member)
-		s->call.is_split = true;
-	else if (!**member)
+		s->call.has_two_authorizations = true;
+	else if (member && !**member)
 		*member = arena_strndup(&s->call.arena, value);
-	return true;
 }
 
 /* Return the length of the body with its prefix; 0: it is not known yet. */
@@ -116,7 +119,7 @@ void grpc_stream_add(struct grpc_stream *s, struct ingest_limiter *in,
 		return;
 	if (!ingest_limiter_take(in, &s->call.share,
 				 (int64_t)buf_next_cap(&s->body, data.len))) {
-		(void)err_set(&s->failed, ERR_LIMIT, GRPC_STREAM_CROWDED);
+		(void)err_set(&s->failed, ERR_LIMIT, GRPC_STREAM_NO_MEMORY);
 		return;
 	}
 	buf_add(&s->body, data.ptr, data.len);
@@ -124,7 +127,7 @@ void grpc_stream_add(struct grpc_stream *s, struct ingest_limiter *in,
 	if (length > max + GRPC_STREAM_PREFIX)
 		(void)err_set(
 			&s->failed, ERR_TOOBIG,
-			"the message has %zu bytes, more than the limit of %zu",
+			"the message has %zu bytes, more than %zu: --scrape.max-profile-size and 2 MiB",
 			length - GRPC_STREAM_PREFIX, max);
 	else if (length && s->body.len > length)
 		(void)err_set(

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gRPC stream: one request while it is received and answered. It takes the memory of its
- * message from the limiter before the client may send the message: a client has to wait,
- * but need not send anything twice (docs/decisions.md, 239).
+ * gRPC stream: one request while it is received and answered. The client may send as much of
+ * its message as memory was taken for: it has to wait, but need not send anything twice
+ * (docs/decisions.md, 239).
  *
- * Ownership: a session owns its streams; while a thread works on a stream, that thread
- * alone uses the members of its call.
+ * Ownership: a session owns its streams; while another thread works on a stream, that thread
+ * alone uses the call, but for `share`: while that thread verifies a password, the session
+ * still receives the body.
  * Threads: one at a time.
  */
 #ifndef WEB_GRPC_GRPC_STREAM_H
@@ -27,7 +28,7 @@ enum {
 	GRPC_STREAM_PREFIX = 5 /* flag and length before a message */
 };
 
-#define GRPC_STREAM_CROWDED                                                   \
+#define GRPC_STREAM_NO_MEMORY                                                 \
 	"no memory is left for the request: --ingest.memory is in use; send " \
 	"it again later"
 
@@ -74,11 +75,10 @@ struct grpc_stream *grpc_stream_new(struct grpc_session *session, int32_t id,
 void grpc_stream_free(struct grpc_stream *s);
 
 /*
- * Add a header. False: the headers are larger than GRPC_STREAM_HEADERS_MAX, and the header
- * is not added.
+ * Add a header. `failed` is set once the headers are larger than GRPC_STREAM_HEADERS_MAX.
  */
-NODISCARD bool grpc_stream_add_header(struct grpc_stream *s, struct str name,
-				      struct str value);
+void grpc_stream_add_header(struct grpc_stream *s, struct str name,
+			    struct str value);
 
 /*
  * Append a part of the body, whose memory is taken from the limiter, or set `failed`:

@@ -14,6 +14,11 @@
 #include "base/bytes.h"
 #include "base/defs.h"
 
+/* What a client is told whose host is not allowed. */
+#define HOSTS_REFUSAL                                                     \
+	"the host name of the request is not allowed: use an IP address " \
+	"or localhost, or add the name to --web.allowed-hosts"
+
 /*
  * Whether the Host header `host` is an IP address, localhost, or one of `names`
  * (separated by commas, without ports). If `names` is NULL, every host is

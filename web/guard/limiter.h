@@ -17,6 +17,11 @@
 
 #include "base/defs.h"
 
+/* What a client is told that is not allowed to ask now. */
+#define LIMITER_REFUSAL                                          \
+	"too many requests from this client address: more than " \
+	"--web.rate-limit allows; retry later"
+
 struct limiter;
 
 /*

@@ -99,9 +99,7 @@ static void access_judge(struct exchange *x, enum auth_verdict v)
 	if (v == AUTH_REFUSED) {
 		refuse_nobody(x);
 	} else if (v == AUTH_BUSY) {
-		exchange_refuse(
-			x, ERR_LIMIT,
-			"too many passwords are being verified; retry later");
+		exchange_refuse(x, ERR_LIMIT, AUTH_BUSY_REFUSAL);
 		answer_header(&x->answer, "Retry-After", "1");
 	} else if (v == AUTH_GRANTED && x->route &&
 		   (x->who.scopes & x->route->scope) != x->route->scope) {
@@ -205,9 +203,7 @@ static bool is_foreign(struct exchange *x)
 /* Refuse a request for an unknown host name (docs/decisions.md, 93). */
 static void refuse_host(struct exchange *x)
 {
-	exchange_refuse(
-		x, ERR_DENIED,
-		"the host name of the request is not allowed: use an IP address or localhost, or add the name to --web.allowed-hosts");
+	exchange_refuse(x, ERR_DENIED, HOSTS_REFUSAL);
 }
 
 /*
@@ -290,9 +286,7 @@ static bool is_method_ok(const struct exchange *x)
 /* Answer 429 to a client that exceeds its rate of requests. */
 static void refuse_often(struct exchange *x)
 {
-	exchange_refuse(
-		x, ERR_LIMIT,
-		"too many requests from this client address: more than --web.rate-limit allows; retry later");
+	exchange_refuse(x, ERR_LIMIT, LIMITER_REFUSAL);
 	answer_header(&x->answer, "Retry-After", "1");
 }
 
@@ -322,9 +316,7 @@ static void access_admit(struct exchange *x)
 	if (!x->answer.status && is_preflight(x))
 		answer_preflight(x);
 	if (!x->answer.status && is_split(x))
-		exchange_refuse(
-			x, ERR_INVALID,
-			"the request has more than one Authorization header");
+		exchange_refuse(x, ERR_INVALID, AUTH_SPLIT_REFUSAL);
 	if (!x->answer.status)
 		access_authenticate(x);
 }

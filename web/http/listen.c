@@ -25,7 +25,7 @@ static int split_address(const char *flag, const char *address, char *host,
 	    !str_to_i64(str_of(colon + 1), &number) || number < 0)
 		return err_set(
 			err, ERR_INVALID,
-			"invalid %s=%s: expected host:port, such as 127.0.0.1:10902 or :10902",
+			"invalid %s=%s: expected host:port, such as 127.0.0.1:8080 or :8080",
 			flag, address);
 	if (number > 65535)
 		return err_set(err, ERR_INVALID,

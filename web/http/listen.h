@@ -11,9 +11,10 @@
 #include "base/err.h"
 
 /*
- * Listen on host:port; port 0 means any free port. *out is set to the
- * descriptor, or to -1. `flag` is the flag with the address, for messages. Returns ERR_INVALID for a malformed or unknown address,
- * and an error of err_sys(), mostly ERR_IO, when listening fails.
+ * Listen on host:port; port 0 means any free port. `flag` is the flag with the
+ * address, for messages. *out is set to the descriptor, or to -1. Returns
+ * ERR_INVALID for a malformed or unknown address, and an error of err_sys(), mostly
+ * ERR_IO, when listening fails.
  */
 NODISCARD int listen_on(const char *flag, const char *address, int *out,
 			struct err *err);

@@ -341,6 +341,7 @@ int server_start(const struct server_options *o, struct server **out,
 			 MHD_ALLOW_SUSPEND_RESUME;
 	struct MHD_OptionItem tls[TLS_OPTIONS_MAX];
 	struct server *s;
+	size_t tasks;
 	int fd = -1;
 	struct regex *cors = NULL;
 	int rc = 0;
@@ -349,7 +350,7 @@ int server_start(const struct server_options *o, struct server **out,
 		rc = regex_new(str_of(o->cors_origin), &cors, err);
 	if (rc)
 		return err_wrap(err, rc, "invalid --web.cors.origin");
-	rc = listen_on("--web.listen-address", o->address, &fd, err);
+	rc = listen_on(o->flag, o->address, &fd, err);
 	if (rc) {
 		regex_free(cors);
 		return rc;
@@ -360,10 +361,9 @@ int server_start(const struct server_options *o, struct server **out,
 	atomic_init(&s->stop_ns, INT64_MAX);
 	s->port = listen_port(fd);
 	s->session_cookie = mem_printf("everprof_session_%u", s->port);
-	s->pool = pool_start("query", o->threads,
-			     (size_t)o->max_connections + SPARE);
-	s->body_pool = pool_start("receive", o->body_threads,
-				  (size_t)o->max_connections + SPARE);
+	tasks = ((size_t)o->max_connections + SPARE) * o->tasks_per_connection;
+	s->pool = pool_start("query", o->threads, tasks);
+	s->body_pool = pool_start("receive", o->body_threads, tasks);
 	start_guards(s);
 	s->tls = auth_has_tls(o->auth);
 	if (s->tls)

@@ -25,6 +25,7 @@ enum {
 
 /* Options of a server; everything is borrowed. */
 struct server_options {
+	const char *flag;    /* the flag with the address, for messages */
 	const char *address; /* host:port; port 0: any free one */
 	/*
 	 * Regular expression that must match a whole origin to allow it by
@@ -38,6 +39,8 @@ struct server_options {
 	unsigned max_connections;
 	int64_t rate_limit; /* requests a second per client; 0: no limit */
 	unsigned threads;   /* number of worker threads */
+	/* how many requests of a connection may wait for a thread */
+	unsigned tasks_per_connection;
 	/*
 	 * For ROUTE_BODY: number of threads, limit of the memory of all bodies,
 	 * and limit of one body in bytes.

@@ -59,8 +59,10 @@ void page_senders(void *ctx, struct request *r, struct answer *a)
 		buf_str(&a->body, "</table>");
 	} else {
 		buf_str(&a->body,
-			p->enabled || w->o.grpc_address ?
+			p->enabled ?
 				"<p class=note>No program has pushed a profile since the start. The address of this instance is all that an SDK of Pyroscope needs." :
+			w->o.grpc_address ?
+				"<p class=note>No program has pushed a profile since the start. This instance takes profiles of OpenTelemetry over gRPC; for those that are pushed over HTTP, start it with <code>--web.enable-push-receiver</code>, too." :
 				"<p class=note>This instance does not take profiles that programs push: start it with <code>--web.enable-push-receiver</code>, or with <code>--otlp.grpc.listen-address</code> for OpenTelemetry over gRPC.");
 	}
 	page_end(a);
