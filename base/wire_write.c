@@ -24,8 +24,15 @@ void wire_write_double(struct buf *out, uint32_t number, double value)
 	uint64_t bits;
 
 	memcpy(&bits, &value, sizeof(bits));
-	if (!bits)
-		return;
+	if (bits)
+		wire_write_element(out, number, value);
+}
+
+void wire_write_element(struct buf *out, uint32_t number, double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
 	wire_write_key(out, number, WIRE_64);
 	for (unsigned i = 0; i < 8; i++)
 		buf_byte(out, (uint8_t)(bits >> (8 * i)));

@@ -16,6 +16,9 @@ void wire_write_number(struct buf *out, uint32_t number, uint64_t value);
 /* Write a number of type double; 0 is left out. */
 void wire_write_double(struct buf *out, uint32_t number, double value);
 
+/* Write an element of a repeated field of type double, 0 as well. */
+void wire_write_element(struct buf *out, uint32_t number, double value);
+
 /* Write a text, bytes or a message; an empty one is written, too. */
 void wire_write_bytes(struct buf *out, uint32_t number, struct bytes value);
 

@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/enc.h"
 #include "base/wire_write.h"
 #include "pprof/merge/merge.h"
+#include "pyroscope/answer/heat_cells.h"
 #include "pyroscope/answer/point_exemplars.h"
 #include "pyroscope/answer/sample_filter.h"
 #include "pyroscope/names/profile_uuid.h"
@@ -20,6 +22,9 @@
 
 /* Heartbeats are read from so long before the profiles. */
 #define POINTS_BEATS_MS 3600000
+
+/* Largest number of steps of a heat map, as in Pyroscope. */
+#define HEAT_STEPS_MAX 64
 
 /* The longest step. */
 #define STEP_MAX_MS 1e13
@@ -53,6 +58,8 @@ struct points {
 	struct labels *no_labels; /* a set without any of the groups' labels */
 	bool has_exemplars;       /* the request wants them */
 	struct point_exemplars exemplars;
+	bool is_heatmap; /* SelectHeatmap: cells in place of values */
+	struct heat_cells heat;
 };
 
 /* A group with what it is sorted by. */
@@ -156,6 +163,7 @@ static int points_read_steps(struct points *p, struct err *err)
 {
 	const struct profile_request *r = &p->call->request;
 	double step_ms = r->step * 1000;
+	int most = p->is_heatmap ? HEAT_STEPS_MAX : TIMELINE_POINTS_MAX;
 	int64_t range;
 
 	if (!(step_ms >= 1) || step_ms > STEP_MAX_MS)
@@ -166,13 +174,12 @@ static int points_read_steps(struct points *p, struct err *err)
 		return err_set(err, ERR_INVALID,
 			       "the start must not be after the end");
 	p->options.step_ms = llround(step_ms);
-	if (range / p->options.step_ms >= TIMELINE_POINTS_MAX)
+	if (range / p->options.step_ms >= most)
 		return err_set(
 			err, ERR_INVALID,
 			"the range has more than %d steps: use a step of at least %" PRId64
 			" seconds",
-			TIMELINE_POINTS_MAX,
-			range / 1000 / TIMELINE_POINTS_MAX + 1);
+			most, range / 1000 / most + 1);
 	/* The first point is of the step that ends at the start. */
 	p->options.from = time_steps_add(r->start, 1 - p->options.step_ms);
 	p->options.to = r->start + (range - range % p->options.step_ms);
@@ -276,9 +283,12 @@ static int points_add_view(struct points *p, struct labels *own,
 	/* A series without the labels is in the group without labels. */
 	if (!rc && !shown)
 		shown = labels_ref(p->no_labels);
-	if (!rc)
+	if (!rc && p->is_heatmap)
+		rc = heat_cells_add(&p->heat, shown, own, t, &p->query.id.value,
+				    err);
+	else if (!rc)
 		rc = timeline_add(&p->timeline, shown, t, node, true, err);
-	if (!rc && p->has_exemplars)
+	if (!rc && !p->is_heatmap && p->has_exemplars)
 		rc = point_exemplars_add(&p->exemplars, shown, own, t,
 					 &p->query.id.value, err);
 	labels_unref(shown);
@@ -356,16 +366,14 @@ static double points_value(const struct points *p,
 
 /* Write the labels of a group: those of the request, in its order. */
 static void points_write_labels(const struct points *p,
-				const struct timeline_group *g, struct buf *out)
+				const struct labels *group, struct buf *out)
 {
 	const struct request_texts *names = &p->call->request.group_by;
 	struct buf value = { 0 };
 	char text[16];
 
 	for (size_t i = 0; i < names->count; i++) {
-		struct str own = g->labels ? labels_get(g->labels,
-							points_name(i, text)) :
-					     str_of("");
+		struct str own = labels_get(group, points_name(i, text));
 
 		buf_reset(&value);
 		if (profile_id_is_label(names->v[i]))
@@ -408,6 +416,32 @@ static void points_write_rest(const struct points *p, const struct labels *ls,
 		call_write_label(out, 5, service, service_of(ls));
 }
 
+/* Write a profile as an exemplar, in field `number`. */
+static void points_write_profile(const struct points *p, struct labels *series,
+				 const struct profile_value *v, uint32_t number,
+				 struct buf *out)
+{
+	const struct profile_uuid uuid = { .digest = labels_digest(series),
+					   .ms = v->ms };
+	char id[PROFILE_UUID_LEN + 1];
+	struct buf one = { 0 };
+
+	profile_uuid_print(&uuid, id);
+	wire_write_number(&one, 1, (uint64_t)v->ms);
+	wire_write_str(&one, 2, str_of(id));
+	wire_write_number(&one, 4, (uint64_t)v->value);
+	points_write_rest(p, series, &one);
+	wire_write_bytes(out, number, buf_bytes(&one));
+	buf_fini(&one);
+}
+
+/* Return the labels of a group, by which exemplars are found. */
+static const struct labels *points_group_labels(const struct points *p,
+						const struct timeline_group *g)
+{
+	return g->labels ? g->labels : p->no_labels;
+}
+
 /* Write the exemplar of a point, if there is one. */
 static void points_write_exemplar(const struct points *p,
 				  const struct timeline_group *g, size_t step,
@@ -416,23 +450,18 @@ static void points_write_exemplar(const struct points *p,
 	const struct point_exemplar *x =
 		p->has_exemplars ?
 			point_exemplars_find(&p->exemplars,
-					     g->labels ?: p->no_labels, step) :
+					     points_group_labels(p, g), step) :
 			NULL;
-	char id[PROFILE_UUID_LEN + 1];
-	struct buf one = { 0 };
 
-	if (!x)
-		return;
-	profile_uuid_print(
-		&(struct profile_uuid){ .digest = labels_digest(x->series),
-					.ms = x->ms },
-		id);
-	wire_write_number(&one, 1, (uint64_t)x->ms);
-	wire_write_str(&one, 2, str_of(id));
-	wire_write_number(&one, 4, (uint64_t)x->value);
-	points_write_rest(p, x->series, &one);
-	wire_write_bytes(point, 4, buf_bytes(&one));
-	buf_fini(&one);
+	if (x)
+		points_write_profile(p, x->series, &x->profile, 4, point);
+}
+
+/* Return the timestamp of a step: its end. */
+static uint64_t points_step_time(const struct points *p, size_t step)
+{
+	return (uint64_t)time_steps_add(p->call->request.start,
+					(int64_t)step * p->options.step_ms);
 }
 
 /* Write a group as the message Series. */
@@ -444,16 +473,13 @@ static int points_write(struct points *p, const struct points_group *g,
 	struct buf point = { 0 };
 	int rc = 0;
 
-	points_write_labels(p, g->group, &series);
+	points_write_labels(p, points_group_labels(p, g->group), &series);
 	for (size_t i = 0; i < p->timeline.steps.count && !rc; i++) {
 		if (!g->line->known[i])
 			continue;
 		buf_reset(&point);
 		wire_write_double(&point, 1, points_value(p, g->line, i));
-		wire_write_number(&point, 2,
-				  (uint64_t)time_steps_add(
-					  p->call->request.start,
-					  (int64_t)i * p->options.step_ms));
+		wire_write_number(&point, 2, points_step_time(p, i));
 		points_write_exemplar(p, g->group, i, &point);
 		wire_write_bytes(&series, 2, buf_bytes(&point));
 		rc = limits_meter(&limits, &p->meter, 1,
@@ -508,6 +534,95 @@ static int points_write_all(struct points *p, struct err *err)
 	return rc;
 }
 
+/* Write a step of a group as the message HeatmapSlot; without profiles, nothing. */
+static void points_write_slot(const struct points *p, size_t group, size_t step,
+			      struct buf *series)
+{
+	const struct heat_cells *h = &p->heat;
+	struct buf slot = { 0 };
+	struct buf counts = { 0 };
+	uint64_t sum = 0;
+
+	wire_write_number(&slot, 1, points_step_time(p, step));
+	for (size_t row = 0; row < HEAT_CELLS_ROWS; row++) {
+		const struct heat_cell *c = heat_cells_at(h, group, step, row);
+
+		wire_write_element(&slot, 2, heat_cells_bound(h, row));
+		enc_uvarint(&counts, c->count);
+		sum += c->count;
+	}
+	wire_write_bytes(&slot, 3, buf_bytes(&counts));
+	for (size_t row = 0; row < HEAT_CELLS_ROWS && p->has_exemplars; row++) {
+		const struct heat_cell *c = heat_cells_at(h, group, step, row);
+		const struct heat_profile *x = &h->profiles.v[c->best];
+
+		if (c->count)
+			points_write_profile(p, h->series.v[x->series],
+					     &x->value, 4, &slot);
+	}
+	if (sum)
+		wire_write_bytes(series, 2, buf_bytes(&slot));
+	buf_fini(&slot);
+	buf_fini(&counts);
+}
+
+/* Write a group as the message HeatmapSeries. */
+static int points_write_heat(struct points *p, size_t group, struct err *err)
+{
+	struct limits limits = query_limits(p->call->work);
+	struct buf series = { 0 };
+	int rc = 0;
+
+	points_write_labels(p, p->heat.groups.v[group].labels, &series);
+	for (size_t i = 0; i < p->timeline.steps.count && !rc; i++) {
+		points_write_slot(p, group, i, &series);
+		rc = limits_meter(&limits, &p->meter, 1,
+				  p->call->out->len + 2 * series.len, err);
+	}
+	if (!rc)
+		wire_write_bytes(p->call->out, 1, buf_bytes(&series));
+	buf_fini(&series);
+	return rc;
+}
+
+/* A group of a heat map with what it is sorted by. */
+struct points_heat_group {
+	size_t group;
+	const struct heat_group *of;
+};
+
+/* Order groups as points_cmp() does. */
+static int points_heat_cmp(const void *a, const void *b)
+{
+	const struct heat_group *x = ((const struct points_heat_group *)a)->of;
+	const struct heat_group *y = ((const struct points_heat_group *)b)->of;
+
+	if (x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	return labels_cmp(x->labels, y->labels);
+}
+
+/* Write the groups of a heat map, or the largest ones if the request has a limit. */
+static int points_write_heatmap(struct points *p, struct err *err)
+{
+	size_t n = p->heat.groups.count;
+	struct points_heat_group *v = mem_zalloc(n + 1, sizeof(*v));
+	int64_t limit = p->call->request.limit;
+	int rc = heat_cells_count(&p->heat, err);
+
+	for (size_t i = 0; i < n; i++)
+		v[i] = (struct points_heat_group){ i, &p->heat.groups.v[i] };
+	qsort(v, n, sizeof(*v), points_heat_cmp);
+	if (limit > 0 && (uint64_t)limit < n)
+		n = (size_t)limit;
+	for (size_t i = 0; i < n && !rc; i++) {
+		if (v[i].of->total > 0)
+			rc = points_write_heat(p, v[i].group, err);
+	}
+	mem_free(v);
+	return rc;
+}
+
 /* ERR_UNSUPPORTED, ERR_INVALID: the request asks for what there is not. */
 static int points_check(const struct pyroscope_call *c, struct err *err)
 {
@@ -529,6 +644,7 @@ static int points_run(struct points *p, struct err *err)
 		return rc;
 	point_exemplars_init(&p->exemplars, &p->options.limits,
 			     &p->timeline.steps);
+	heat_cells_init(&p->heat, &p->options.limits, &p->timeline.steps);
 	timeline_range(&p->options, &from, &to);
 	coverage_init(&p->coverage, c->db, c->work,
 		      time_steps_add(from, -POINTS_BEATS_MS), to);
@@ -537,7 +653,8 @@ static int points_run(struct points *p, struct err *err)
 	for (size_t i = 0; i < querier_count(p->q) && !rc; i++)
 		rc = points_add(p, i, err);
 	if (!rc)
-		rc = points_write_all(p, err);
+		rc = p->is_heatmap ? points_write_heatmap(p, err) :
+				     points_write_all(p, err);
 	call_note_lost(c, p->q);
 	if (!c->warning && p->samples.damaged)
 		c->warning = arena_printf(
@@ -552,10 +669,12 @@ static int points_run(struct points *p, struct err *err)
 	return rc;
 }
 
-int answer_points(struct pyroscope_call *c, struct err *err)
+/* Answer a request for values, or for a heat map. */
+static int points_answer(struct pyroscope_call *c, bool is_heatmap,
+			 struct err *err)
 {
 	const struct sample_label_test samples = call_sample_labels(c);
-	struct points p = { .call = c };
+	struct points p = { .call = c, .is_heatmap = is_heatmap };
 	int rc = points_check(c, err);
 
 	if (!rc)
@@ -580,6 +699,7 @@ int answer_points(struct pyroscope_call *c, struct err *err)
 	vec_fini(&p.sample_names);
 	vec_fini(&p.sample_places);
 	point_exemplars_fini(&p.exemplars);
+	heat_cells_fini(&p.heat);
 	timeline_fini(&p.timeline);
 	profile_query_fini(&p.query);
 	labels_unref(p.no_labels);
@@ -587,4 +707,17 @@ int answer_points(struct pyroscope_call *c, struct err *err)
 	mem_free(p.types);
 	buf_fini(&p.group_by);
 	return rc;
+}
+
+int answer_points(struct pyroscope_call *c, struct err *err)
+{
+	return points_answer(c, false, err);
+}
+
+/* Grafana asks for spans as well; profiles do not say how long one took. */
+int answer_heatmap(struct pyroscope_call *c, struct err *err)
+{
+	return c->request.query_type == HEATMAP_SPAN ?
+		       0 :
+		       points_answer(c, true, err);
 }

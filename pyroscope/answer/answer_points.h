@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SelectSeries of Pyroscope's API: values of a profile type over time.
+ * SelectSeries of Pyroscope's API: values of a profile type over time; SelectHeatmap: those
+ * of single profiles.
  *
  * A point has the values of the step that ends with it, as many as there would
  * be if the programs had been profiled all the time: the rate by the time of
@@ -16,5 +17,11 @@
 
 /* SelectSeries. */
 NODISCARD int answer_points(struct pyroscope_call *c, struct err *err);
+
+/*
+ * SelectHeatmap: how many profiles of a step have a value in each twentieth of the range of
+ * all values. That of spans is empty.
+ */
+NODISCARD int answer_heatmap(struct pyroscope_call *c, struct err *err);
 
 #endif

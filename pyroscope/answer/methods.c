@@ -39,6 +39,8 @@ static const struct pyroscope_method methods[] = {
 	  &request_series, answer_series_list },
 	{ QUERIER, "SelectSeries", &message_select_series_request,
 	  &message_select_series, &request_select_series, answer_points },
+	{ QUERIER, "SelectHeatmap", &message_heatmap_request, &message_heatmap,
+	  &request_heatmap, answer_heatmap },
 	{ QUERIER, "SelectMergeStacktraces", &message_stacktraces_request,
 	  &message_stacktraces, &request_stacktraces, answer_stacktraces },
 	{ QUERIER, "SelectMergeSpanProfile", &message_span_profile_request,

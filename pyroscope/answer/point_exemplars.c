@@ -2,7 +2,6 @@
 #include "pyroscope/answer/point_exemplars.h"
 
 #include "base/mem.h"
-#include "pprof/merge/aggregate.h"
 
 /* Where an exemplar belongs. */
 struct exemplar_place {
@@ -43,7 +42,7 @@ static bool point_exemplars_same(const void *ctx, uint32_t number,
 	const struct exemplar_place *p = key;
 	const struct point_exemplar *x = &e->v.v[number];
 
-	return x->step == p->step && !labels_cmp(x->group, p->group);
+	return x->profile.step == p->step && !labels_cmp(x->group, p->group);
 }
 
 const struct point_exemplar *
@@ -61,7 +60,7 @@ point_exemplars_find(const struct point_exemplars *e,
 static int point_exemplars_note(struct point_exemplars *e,
 				const struct point_exemplar *x, struct err *err)
 {
-	const struct exemplar_place place = { x->group, x->step };
+	const struct exemplar_place place = { x->group, x->profile.step };
 	uint64_t hash = point_exemplars_hash(&place);
 	uint32_t at =
 		table_find(&e->by_place, hash, point_exemplars_same, e, &place);
@@ -78,84 +77,39 @@ static int point_exemplars_note(struct point_exemplars *e,
 				    err);
 	}
 	old = &e->v.v[at];
-	if (x->value <= old->value)
+	if (x->profile.value <= old->profile.value)
 		return 0;
 	labels_unref(old->series);
 	old->series = labels_ref(x->series);
-	old->ms = x->ms;
-	old->value = x->value;
+	old->profile = x->profile;
 	return 0;
 }
 
-/* Find a sample type in the type set of a row. False: it lacks the type. */
-static int point_exemplars_column(struct point_exemplars *e,
-				  const struct totals_view *t, size_t row,
-				  const struct value_type *type, size_t *out,
-				  struct err *err)
+/* What point_exemplars_see() has to know beside the value. */
+struct exemplar_adding {
+	struct point_exemplars *e;
+	struct labels *group;
+	struct labels *series;
+};
+
+/* Callback for each profile of a series. */
+static int point_exemplars_see(void *ctx, const struct profile_value *v,
+			       struct err *err)
 {
-	int rc = typeset_decode(t->typesets[t->rows[row].typeset], e->types,
-				err);
+	const struct exemplar_adding *a = ctx;
+	const struct point_exemplar x = { .group = a->group,
+					  .series = a->series,
+					  .profile = *v };
 
-	*out = SIZE_MAX;
-	for (size_t i = 0; i < e->types->count && !rc; i++) {
-		if (str_eq(e->types->types[i].type, type->type) &&
-		    str_eq(e->types->types[i].unit, type->unit))
-			*out = i;
-	}
-	return rc;
-}
-
-/*
- * Set *value to the total of a row; of a counter, to its growth since the row before. False:
- * the growth is unknown.
- */
-static bool point_exemplars_value(const struct totals_view *t, size_t row,
-				  size_t column, enum value_kind kind,
-				  int64_t *value)
-{
-	const struct totals_row *r = &t->rows[row];
-	int64_t before;
-
-	*value = t->totals[r->first + column];
-	if (kind != KIND_COUNTER)
-		return true;
-	if (!row || t->rows[row - 1].typeset != r->typeset)
-		return false;
-	before = t->totals[t->rows[row - 1].first + column];
-	/* After a restart, a counter began at 0. */
-	if (t->restarts ? !t->restarts[row] : *value >= before)
-		*value -= before;
-	return true;
+	return point_exemplars_note(a->e, &x, err);
 }
 
 int point_exemplars_add(struct point_exemplars *e, struct labels *group,
 			struct labels *series, const struct totals_view *t,
 			const struct value_type *type, struct err *err)
 {
-	uint32_t typeset = UINT32_MAX;
-	size_t column = SIZE_MAX;
-	int rc = 0;
+	struct exemplar_adding a = { e, group, series };
 
-	for (size_t i = 0; i < t->count && !rc; i++) {
-		const struct totals_row *r = &t->rows[i];
-		struct point_exemplar x = { .group = group,
-					    .series = series,
-					    .ms = r->ms };
-		enum value_kind kind =
-			value_kind(type->type, querier_counts_interval(t, r));
-
-		if (r->typeset != typeset) {
-			typeset = r->typeset;
-			rc = point_exemplars_column(e, t, i, type, &column,
-						    err);
-		}
-		if (rc || column == SIZE_MAX ||
-		    !time_steps_has(e->steps, r->ms) ||
-		    !point_exemplars_value(t, i, column, kind, &x.value) ||
-		    x.value <= 0)
-			continue;
-		x.step = time_steps_at(e->steps, r->ms);
-		rc = point_exemplars_note(e, &x, err);
-	}
-	return rc;
+	return profile_values_each(t, type, e->steps, e->types,
+				   point_exemplars_see, &a, err);
 }

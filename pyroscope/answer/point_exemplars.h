@@ -13,17 +13,13 @@
 #include "base/table.h"
 #include "base/vec.h"
 #include "model/labels.h"
-#include "model/types.h"
-#include "query/select/time_steps.h"
-#include "tsdb/query/querier.h"
+#include "pyroscope/answer/profile_values.h"
 
 /* The profile of a group and a step. */
 struct point_exemplar {
 	struct labels *group;  /* as the group has them */
 	struct labels *series; /* of the profile */
-	size_t step;
-	int64_t ms;
-	int64_t value; /* its total; of a counter, by how much it grew */
+	struct profile_value profile;
 };
 
 struct point_exemplars {
@@ -45,7 +41,7 @@ void point_exemplars_fini(struct point_exemplars *e);
 
 /*
  * Look at the profiles of a series that is in a group, or at the part of their samples that
- * is in it. Errors as for typeset_decode() and limits_spend().
+ * is in it. Errors as for profile_values_each() and limits_spend().
  */
 NODISCARD int point_exemplars_add(struct point_exemplars *e,
 				  struct labels *group, struct labels *series,

@@ -26,6 +26,13 @@ static const struct enum_name exemplars[] = {
 	{ NULL, 0 },
 };
 
+static const struct enum_name heatmaps[] = {
+	{ "HEATMAP_QUERY_TYPE_UNSPECIFIED", HEATMAP_UNSPECIFIED },
+	{ "HEATMAP_QUERY_TYPE_INDIVIDUAL", HEATMAP_INDIVIDUAL },
+	{ "HEATMAP_QUERY_TYPE_SPAN", HEATMAP_SPAN },
+	{ NULL, 0 },
+};
+
 static const struct message_field fields_of_label_pair[] = {
 	ONE(1, "name", STRING), ONE(2, "value", STRING), END
 };
@@ -197,6 +204,44 @@ static const struct message_field fields_of_select_series[] = {
 
 const struct message_type message_select_series = { "SelectSeries",
 						    fields_of_select_series };
+
+static const struct message_field fields_of_heatmap_request[] = {
+	ONE(1, "profile_typeID", STRING), ONE(2, "label_selector", STRING),
+	ONE(3, "start", INT64),           ONE(4, "end", INT64),
+	ONE(5, "step", DOUBLE),           MANY(6, "group_by", STRING),
+	ENUM(7, "query_type", heatmaps),  ENUM(8, "exemplar_type", exemplars),
+	ONE(9, "limit", INT64),           END
+};
+
+const struct message_type message_heatmap_request = {
+	"SelectHeatmapRequest", fields_of_heatmap_request
+};
+
+static const struct message_field fields_of_heatmap_slot[] = {
+	ONE(1, "timestamp", INT64), MANY(2, "y_min", DOUBLE),
+	MANY(3, "counts", INT32), MESSAGES(4, "exemplars", message_exemplar),
+	END
+};
+
+static const struct message_type message_heatmap_slot = {
+	"HeatmapSlot", fields_of_heatmap_slot
+};
+
+static const struct message_field fields_of_heatmap_series[] = {
+	MESSAGES(1, "labels", message_label_pair),
+	MESSAGES(2, "slots", message_heatmap_slot), END
+};
+
+static const struct message_type message_heatmap_series = {
+	"HeatmapSeries", fields_of_heatmap_series
+};
+
+static const struct message_field fields_of_heatmap[] = {
+	MESSAGES(1, "series", message_heatmap_series), END
+};
+
+const struct message_type message_heatmap = { "SelectHeatmap",
+					      fields_of_heatmap };
 
 static const struct message_field fields_of_stacktraces_request[] = {
 	ONE(1, "profile_typeID", STRING),

@@ -23,6 +23,8 @@ extern const struct message_type message_series_request;
 extern const struct message_type message_series;
 extern const struct message_type message_select_series_request;
 extern const struct message_type message_select_series;
+extern const struct message_type message_heatmap_request;
+extern const struct message_type message_heatmap;
 extern const struct message_type message_stacktraces_request;
 extern const struct message_type message_stacktraces;
 extern const struct message_type message_span_profile_request;
@@ -49,6 +51,13 @@ enum {
 	EXEMPLARS_NONE,
 	EXEMPLARS_INDIVIDUAL,
 	EXEMPLARS_SPAN
+};
+
+/* Values of the enum HeatmapQueryType. */
+enum {
+	HEATMAP_UNSPECIFIED,
+	HEATMAP_INDIVIDUAL,
+	HEATMAP_SPAN
 };
 
 /* Values of the enum TimeSeriesAggregationType. */

@@ -105,6 +105,14 @@ static const struct request_field select_series_fields[] = {
 	END,
 };
 
+static const struct request_field heatmap_fields[] = {
+	FIELD(1, TEXT, type_id),      FIELD(2, TEXT, selector),
+	FIELD(3, NUMBER, start),      FIELD(4, NUMBER, end),
+	FIELD(5, DOUBLE, step),       FIELD(6, TEXTS, group_by),
+	FIELD(7, NUMBER, query_type), FIELD(8, NUMBER, exemplar_type),
+	FIELD(9, NUMBER, limit),      END,
+};
+
 static const struct request_field stacktraces_fields[] = {
 	FIELD(1, TEXT, type_id),
 	FIELD(2, TEXT, selector),
@@ -149,6 +157,7 @@ const struct request_layout request_label_names = { label_names_fields };
 const struct request_layout request_label_values = { label_values_fields };
 const struct request_layout request_series = { series_fields };
 const struct request_layout request_select_series = { select_series_fields };
+const struct request_layout request_heatmap = { heatmap_fields };
 const struct request_layout request_stacktraces = { stacktraces_fields };
 const struct request_layout request_span_profile = { span_profile_fields };
 const struct request_layout request_profile = { profile_fields };

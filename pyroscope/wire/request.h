@@ -54,6 +54,7 @@ struct profile_request {
 	int64_t format;
 	int64_t aggregation;
 	int64_t exemplar_type;
+	int64_t query_type; /* of a heat map */
 	struct stack_selector stacks;
 	struct request_texts profile_ids;
 	struct request_texts trace_ids;
@@ -71,6 +72,7 @@ extern const struct request_layout request_label_names;
 extern const struct request_layout request_label_values;
 extern const struct request_layout request_series;
 extern const struct request_layout request_select_series;
+extern const struct request_layout request_heatmap;
 extern const struct request_layout request_stacktraces;
 extern const struct request_layout request_span_profile;
 extern const struct request_layout request_profile;

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What Grafana's data source for Pyroscope asks, in the form in which it asks: the
 numbers are those of everprof's own API."""
+import collections
 import gzip
 import http.client
 import json
@@ -251,6 +252,69 @@ def exemplars_of(answer):
     ]
 
 
+def step_of(at, step):
+    """The end of the step of a time."""
+    return BEGIN + -(-(at - BEGIN) // (1000 * step)) * 1000 * step
+
+
+def profile_values(e, type_id, step=60):
+    """The kind of a type, and (job, time, value) of its profiles, by everprof's own API."""
+    name, sample_type = stored(type_id)
+    asked, column = {'from': BEGIN - 3600000, 'to': END}, f'{sample_type}/{type_id.split(":")[2]}'
+    kind = e.get('/api/v1/query_range', query=name, step='1h', **asked).data()[0]['kinds'][column]
+    out = []
+    for line in e.get('/api/v1/query_range', query=name, totals=1, **asked).data():
+        before = None
+        for at, v in zip(line['timestamps'], line['totals'][column]):
+            grown = v if kind != 'counter' else None if before is None else v - before if v >= before else v
+            before = v
+            if grown and BEGIN <= step_of(at, step) <= END:
+                out.append((line['labels']['job'], at, grown))
+    return kind, out
+
+
+@suite.test
+def a_heat_map_counts_profiles_by_their_values(d):
+    e = corpus(d)
+    step = 60
+    for type_id in ids_of(e):
+        asked = of_range(type_id, groupBy=['service_name'], step=step, exemplarType='EXEMPLAR_TYPE_INDIVIDUAL')
+        answer = ask(e, 'SelectHeatmap', **asked, queryType='HEATMAP_QUERY_TYPE_INDIVIDUAL')
+        _, values = profile_values(e, type_id)
+        least, most = min(v for _, _, v in values), max(v for _, _, v in values)
+        width = (most - least) / 20 or 1
+        want, best = collections.Counter(), {}
+        for job, at, v in values:
+            key = job, step_of(at, step), min(19, int((v - least) / width))
+            want[key] += 1
+            best[key] = max(best.get(key, (0, 0)), (v, -at))
+        got, exemplars, totals = {}, {}, []
+        for s in answer['series']:
+            [label] = s['labels']
+            job = label['value']
+            totals.append(sum(v for own, _, v in values if own == job))
+            for slot in s['slots']:
+                at = int(slot['timestamp'])
+                assert len(slot['yMin']) == len(slot['counts']) == 20 and sum(slot['counts'])
+                assert all(math.isclose(y, least + i * width) for i, y in enumerate(slot['yMin'])), slot
+                got.update({(job, at, i): n for i, n in enumerate(slot['counts']) if n})
+                for x in slot['exemplars']:
+                    key = job, at, min(19, int((int(x['value']) - least) / width))
+                    assert key not in exemplars
+                    exemplars[key] = int(x['value']), -int(x['timestamp'])
+        assert got == want, (type_id, sorted(set(got.items()) ^ set(want.items()))[:4])
+        assert exemplars == best, type_id
+        assert totals == sorted(totals, reverse=True), totals
+    limited = ask(e, 'SelectHeatmap', **of_range(CPU, groupBy=['job'], step=step), limit=1)
+    [one] = limited['series']
+    assert 'exemplars' not in one['slots'][0]
+    assert ask(e, 'SelectHeatmap', **of_range(CPU, step=step), queryType='HEATMAP_QUERY_TYPE_SPAN') == {}
+    assert ask(e, 'SelectHeatmap', **of_range(CPU, '{job="no"}', step=step)) == {}
+    answer = call(e, 'SelectHeatmap', json.dumps(of_range(CPU, step=15)).encode())
+    assert answer.status == 400 and b'more than 64 steps' in answer.body, answer.body
+    e.finish()
+
+
 @suite.test
 def an_exemplar_leads_to_the_largest_profile_of_its_point(d):
     e = corpus(d)
@@ -266,18 +330,11 @@ def an_exemplar_leads_to_the_largest_profile_of_its_point(d):
             for p in s['points']:
                 p.pop('exemplars', None)
         assert with_them == plain
-        asked, column = {'from': BEGIN - 3600000, 'to': END}, f'{sample_type}/{type_id.split(":")[2]}'
-        kind = e.get('/api/v1/query_range', query=name, step='1h', **asked).data()[0]['kinds'][column]
+        kind, values = profile_values(e, type_id)
         kinds.add(kind)
         own_totals = {}
-        for line in e.get('/api/v1/query_range', query=name, totals=1, **asked).data():
-            before = None
-            for at, v in zip(line['timestamps'], line['totals'][column]):
-                grown = v if kind != 'counter' else None if before is None else v - before if v >= before else v
-                before = v
-                point = BEGIN + -(-(at - BEGIN) // (1000 * step)) * 1000 * step
-                if grown and BEGIN <= point <= END:
-                    own_totals.setdefault((line['labels']['job'], point), []).append((grown, at))
+        for job, at, grown in values:
+            own_totals.setdefault((job, step_of(at, step)), []).append((grown, at))
         got = {}
         for labels, point, x in found:
             assert set(labels) == {'service_name'}
