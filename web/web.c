@@ -144,16 +144,21 @@ int web_start(const struct web_options *o, struct web **out, struct err *err)
 }
 
 /*
- * Listen for a moment, because nothing else shows reliably that the address is
- * free.
+ * Listen for a moment, on both addresses at once, because nothing else shows
+ * reliably that they are free.
  */
-int web_check_address(const char *flag, const char *address, struct err *err)
+int web_check_addresses(const char *address, const char *grpc_address,
+			struct err *err)
 {
-	int fd = -1;
-	int rc = listen_on(flag, address, &fd, err);
+	int fds[2] = { -1, -1 };
+	int rc = listen_on(WEB_FLAG, address, &fds[0], err);
 
-	if (fd >= 0)
-		close(fd);
+	if (!rc && grpc_address)
+		rc = listen_on(WEB_GRPC_FLAG, grpc_address, &fds[1], err);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+	}
 	return rc;
 }
 

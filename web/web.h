@@ -49,12 +49,12 @@ const char *web_exposure(const struct web *w);
 #define WEB_GRPC_FLAG "--otlp.grpc.listen-address"
 
 /*
- * Check that everprof could listen on the address of a flag now. Returns
- * ERR_INVALID when the address is malformed, and an error of err_sys(), mostly
- * ERR_IO, when listening fails.
+ * Check that everprof could listen on the addresses now; `grpc_address` may be NULL.
+ * Returns ERR_INVALID when one is malformed, and an error of err_sys(), mostly ERR_IO,
+ * when listening fails.
  */
-NODISCARD int web_check_address(const char *flag, const char *address,
-				struct err *err);
+NODISCARD int web_check_addresses(const char *address, const char *grpc_address,
+				  struct err *err);
 
 /* Whether the address (host:port) is a loopback address. */
 bool web_is_local(const char *address);

@@ -350,11 +350,8 @@ static int serve_start(struct serve *s, int64_t sync_ms, struct err *err)
 	 * Check the address first, because a failed startup must not leave a
 	 * new data directory.
 	 */
-	const char *grpc = serve_is_given(s->f.grpc_address);
-	int rc = web_check_address(WEB_FLAG, s->f.address, err);
-
-	if (!rc && grpc)
-		rc = web_check_address(WEB_GRPC_FLAG, grpc, err);
+	int rc = web_check_addresses(s->f.address,
+				     serve_is_given(s->f.grpc_address), err);
 
 	s->limiter = ingest_limiter_new(s->f.ingest_memory, s->f.max_profile);
 	if (!rc)

@@ -93,8 +93,9 @@ static bool fuzz_step(struct grpc_session *g, struct bytes in)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct ingest_limiter *limiter = ingest_limiter_new(MEMORY, LARGEST);
+	struct grpc_memory memory = { .limiter = limiter };
 	const struct grpc_session_options o = {
-		.limiter = limiter,
+		.memory = &memory,
 		.max_body = LARGEST,
 		.read_timeout_ns = 1000000000,
 		.call_timeout_ns = 1000000000,
@@ -121,7 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_finish(&p, 1);
 	grpc_session_free(g);
 	fuzz_finish(&p, 0);
-	if (ingest_limiter_held(limiter))
+	if (ingest_limiter_held(limiter) || memory.unpaid)
 		abort();
 	ingest_limiter_free(limiter);
 	return 0;

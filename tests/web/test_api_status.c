@@ -497,10 +497,9 @@ Test(api_status, an_address_is_checked_without_being_kept)
 {
 	struct err err = { .msg = "" };
 
-	cr_expect(!web_check_address(WEB_FLAG, "127.0.0.1:0", &err), "%s",
+	cr_expect(!web_check_addresses("127.0.0.1:0", NULL, &err), "%s",
 		  err.msg);
-	cr_expect(web_check_address(WEB_FLAG, "127.0.0.1", &err) ==
-		  ERR_INVALID);
-	cr_expect(web_check_address(WEB_FLAG, "127.0.0.1:70000", &err) ==
+	cr_expect(web_check_addresses("127.0.0.1", NULL, &err) == ERR_INVALID);
+	cr_expect(web_check_addresses("127.0.0.1:70000", NULL, &err) ==
 		  ERR_INVALID);
 }

@@ -115,99 +115,153 @@ Test(grpc, waste_is_limited_by_time_and_answers)
 }
 
 /* A stream whose message is announced to have n bytes. */
-static struct grpc_stream *announced(struct ingest_limiter *in,
+static struct grpc_stream *announced(struct grpc_memory *m,
 				     struct ingest_sender *sender, uint32_t n)
 {
 	const uint8_t prefix[] = { 0, (uint8_t)(n >> 24), (uint8_t)(n >> 16),
 				   (uint8_t)(n >> 8), (uint8_t)n };
-	struct grpc_stream *s = grpc_stream_new(NULL, 1, 0);
+	struct grpc_stream *s = grpc_stream_new(NULL, m, 1, 0);
 
 	s->call.share.sender = sender;
-	grpc_stream_add(s, in, 64 << 20,
-			(struct bytes){ prefix, sizeof(prefix) });
+	grpc_stream_add(s, 64 << 20, (struct bytes){ prefix, sizeof(prefix) },
+			SECOND);
 	return s;
+}
+
+/* Add n bytes to a message. */
+static void add_zeros(struct grpc_stream *s, size_t n)
+{
+	static const uint8_t zeros[65536];
+
+	while (n) {
+		size_t part = n < sizeof(zeros) ? n : sizeof(zeros);
+
+		grpc_stream_add(s, 64 << 20, (struct bytes){ zeros, part },
+				5 * SECOND);
+		n -= part;
+	}
 }
 
 Test(grpc, a_message_may_be_sent_as_far_as_its_memory_goes)
 {
-	struct ingest_limiter *in = ingest_limiter_new(64 << 20, 8 << 20);
+	struct grpc_memory m = { .limiter = ingest_limiter_new(64 << 20,
+							       8 << 20) };
 	struct ingest_sender sender = { 0 };
 	uint32_t length = 1000000;
-	struct grpc_stream *s = announced(in, &sender, length);
-	static const uint8_t zeros[4096];
-	size_t permitted = GRPC_STREAM_FIRST;
+	struct grpc_stream *s = announced(&m, &sender, length);
 	struct err err;
 
 	/* What it announces is not taken at once. */
-	cr_expect(!grpc_stream_grant(s, in, SECOND) && !s->waiting_ns);
-	cr_expect(ingest_limiter_held(in) < 100);
-	while (s->body.len < length + GRPC_STREAM_PREFIX) {
-		size_t rest = length + GRPC_STREAM_PREFIX - s->body.len;
-		size_t n = rest < sizeof(zeros) ? rest : sizeof(zeros);
-
-		cr_assert(s->body.len + n <= permitted);
-		grpc_stream_add(s, in, 64 << 20, (struct bytes){ zeros, n });
-		permitted += grpc_stream_grant(s, in, SECOND);
-		cr_assert(ingest_limiter_held(in) <=
-			  3 * (int64_t)s->body.len + 65536);
-		cr_assert(ingest_limiter_held(in) >= (int64_t)s->body.cap);
-	}
-	cr_expect(permitted == length + GRPC_STREAM_PREFIX);
+	cr_expect(!grpc_stream_grant(s, SECOND) && !s->waiting_ns);
+	cr_expect(ingest_limiter_held(m.limiter) < 100);
+	add_zeros(s, GRPC_STREAM_FIRST - GRPC_STREAM_PREFIX);
+	cr_expect(grpc_stream_grant(s, SECOND) ==
+		  320 * 1024 - GRPC_STREAM_FIRST);
+	cr_expect(ingest_limiter_held(m.limiter) == 320 * 1024);
+	cr_expect(!grpc_stream_grant(s, SECOND), "most of it has to come");
+	add_zeros(s, 240 * 1024);
+	cr_expect(grpc_stream_grant(s, SECOND) ==
+		  length + GRPC_STREAM_PREFIX - 320 * 1024);
+	add_zeros(s, length + GRPC_STREAM_PREFIX - s->body.len);
+	cr_expect(!grpc_stream_grant(s, SECOND));
+	cr_expect(ingest_limiter_held(m.limiter) >= (int64_t)s->body.cap);
 	cr_expect(!s->failed.code && !grpc_stream_finish(s, &err));
 	cr_expect(s->call.message.len == length);
-	grpc_stream_add(s, in, 64 << 20, (struct bytes){ zeros, 1 });
+	add_zeros(s, 1);
 	cr_expect(s->failed.code == ERR_INVALID);
 	grpc_stream_free(s);
-	cr_expect(!ingest_limiter_held(in));
-	ingest_limiter_free(in);
+	cr_expect(!ingest_limiter_held(m.limiter));
+	ingest_limiter_free(m.limiter);
 }
 
-Test(grpc, a_message_waits_for_memory)
+/* Take all that there is for uploads, and the slot, for some senders. */
+static size_t take_all(struct ingest_limiter *in, struct ingest_share *taken,
+		       size_t max)
 {
-	struct ingest_limiter *in = ingest_limiter_new(16 << 20, 4 << 20);
-	struct ingest_sender senders[4] = { 0 };
-	struct ingest_share taken[300] = { 0 };
-	struct grpc_stream *s = announced(in, &senders[0], 600000);
-	static const uint8_t
-		zeros[65536 - GRPC_STREAM_PREFIX - GRPC_STREAM_FIRST / 4 * 3];
+	static struct ingest_sender senders[3];
 	size_t n = 0;
 
-	grpc_stream_add(s, in, 1 << 20,
-			(struct bytes){ zeros, GRPC_STREAM_FIRST / 4 * 3 });
-	cr_assert(grpc_stream_grant(s, in, SECOND) ==
-		  65536 - GRPC_STREAM_FIRST);
-	/* Other clients take all that there is for uploads, and the slot. */
-	for (int64_t size = 4 << 20; size >= 1000 && n < ARRAY_SIZE(taken);) {
-		taken[n].sender = &senders[1 + n % 3];
+	for (int64_t size = 4 << 20; size && n < max;) {
+		taken[n].sender = &senders[n % ARRAY_SIZE(senders)];
 		if (ingest_limiter_take(in, &taken[n], size))
 			n++;
 		else
 			size /= 2;
 	}
-	/* The message may still be as large as it was permitted. */
-	grpc_stream_add(s, in, 1 << 20, (struct bytes){ zeros, sizeof(zeros) });
-	cr_expect(!s->failed.code);
-	cr_expect(!grpc_stream_grant(s, in, 5 * SECOND));
-	cr_expect(s->waiting_ns == 5 * SECOND);
+	return n;
+}
+
+Test(grpc, a_message_waits_for_memory)
+{
+	struct grpc_memory m = { .limiter = ingest_limiter_new(16 << 20,
+							       4 << 20) };
+	struct ingest_sender sender = { 0 };
+	struct ingest_share taken[300] = { 0 };
+	struct grpc_stream *s = announced(&m, &sender, 600000);
+	size_t n;
+
+	add_zeros(s, GRPC_STREAM_FIRST - GRPC_STREAM_PREFIX);
+	n = take_all(m.limiter, taken, ARRAY_SIZE(taken));
+	cr_expect(!grpc_stream_grant(s, 5 * SECOND));
+	cr_expect(s->waiting_ns == 5 * SECOND && !s->unpaid);
 	/* It waits since the first time. */
-	cr_expect(!grpc_stream_grant(s, in, 6 * SECOND));
+	cr_expect(!grpc_stream_grant(s, 6 * SECOND));
 	cr_expect(s->waiting_ns == 5 * SECOND);
 	for (size_t i = 0; i < n; i++)
 		ingest_limiter_release(&taken[i]);
-	cr_expect(grpc_stream_grant(s, in, 7 * SECOND));
+	cr_expect(grpc_stream_grant(s, 7 * SECOND));
 	cr_expect(!s->waiting_ns);
 	grpc_stream_free(s);
-	cr_expect(!ingest_limiter_held(in));
-	ingest_limiter_free(in);
+	cr_expect(!ingest_limiter_held(m.limiter));
+	ingest_limiter_free(m.limiter);
+}
+
+Test(grpc, the_first_bytes_may_come_before_their_memory)
+{
+	struct grpc_memory m = { .limiter = ingest_limiter_new(16 << 20,
+							       4 << 20) };
+	struct ingest_sender sender = { 0 };
+	struct ingest_share taken[300] = { 0 };
+	size_t n = take_all(m.limiter, taken, ARRAY_SIZE(taken));
+	struct grpc_stream *s = announced(&m, &sender, 10000);
+	struct grpc_stream *large;
+	struct err err;
+
+	add_zeros(s, 10000);
+	cr_expect(!s->failed.code && s->waiting_ns);
+	cr_expect(s->unpaid == 10005 && m.unpaid == 10005);
+	cr_expect(!grpc_stream_grant(s, 5 * SECOND) && s->unpaid);
+	/* Not more than those, and not of all connections. */
+	large = announced(&m, &sender, 100000);
+	add_zeros(large, GRPC_STREAM_FIRST);
+	cr_expect(large->failed.code == ERR_LIMIT);
+	grpc_stream_free(large);
+	m.unpaid += GRPC_STREAM_UNPAID_MAX - 10005;
+	large = announced(&m, &sender, 100000);
+	cr_expect(large->failed.code == ERR_LIMIT);
+	grpc_stream_free(large);
+	m.unpaid -= GRPC_STREAM_UNPAID_MAX - 10005;
+	for (size_t i = 0; i < n; i++)
+		ingest_limiter_release(&taken[i]);
+	cr_expect(!grpc_stream_grant(s, 6 * SECOND));
+	cr_expect(!s->unpaid && !m.unpaid && !s->waiting_ns);
+	cr_expect(ingest_limiter_held(m.limiter) >= (int64_t)s->body.cap);
+	cr_expect(!grpc_stream_finish(s, &err));
+	grpc_stream_free(s);
+	cr_expect(!ingest_limiter_held(m.limiter));
+	ingest_limiter_free(m.limiter);
 }
 
 /* A session with a client, and what its handlers do. */
 struct talk {
 	struct grpc_session *session;
 	struct grpc_session_options o;
+	struct grpc_memory memory;
 	struct ingest_sender sender;
 	struct grpc_stream *busy; /* on which a thread works */
 	bool is_slow;             /* whether threads take their time */
+	size_t admits;
+	bool is_retried; /* whether credentials cannot be judged the first time */
 	size_t runs;
 	size_t resets;
 	size_t answers;
@@ -220,6 +274,9 @@ static void talk_admit(void *ctx, struct grpc_stream *s)
 	int64_t ns;
 
 	s->call.share.sender = &((struct talk *)ctx)->sender;
+	s->must_retry = ((struct talk *)ctx)->is_retried &&
+			!((struct talk *)ctx)->admits;
+	((struct talk *)ctx)->admits++;
 	if (*s->call.timeout && !grpc_code_timeout(s->call.timeout, &ns, &err))
 		s->call.deadline_ns = s->began_ns + ns;
 }
@@ -294,8 +351,9 @@ static void request_add(struct buf *b, uint8_t stream, const char *timeout)
 /* Begin a talk in which the client has sent its greeting. */
 static void talk_begin(struct talk *t, struct buf *in)
 {
-	*t = (struct talk){ .o = { .limiter = ingest_limiter_new(64 << 20,
-								 8 << 20),
+	*t = (struct talk){ .memory = { .limiter = ingest_limiter_new(
+						64 << 20, 8 << 20) },
+			    .o = { .memory = &t->memory,
 				   .max_body = 8 << 20,
 				   .read_timeout_ns = 10 * SECOND,
 				   .call_timeout_ns = 10 * SECOND,
@@ -340,8 +398,8 @@ static void talk_end(struct talk *t, struct buf *in)
 {
 	buf_fini(in);
 	grpc_session_free(t->session);
-	cr_expect(!ingest_limiter_held(t->o.limiter));
-	ingest_limiter_free(t->o.limiter);
+	cr_expect(!ingest_limiter_held(t->memory.limiter));
+	ingest_limiter_free(t->memory.limiter);
 }
 
 /* A message of two bytes. */
@@ -394,8 +452,49 @@ Test(grpc, a_cancelled_request_is_freed_when_its_thread_ends)
 	buf_fini(&in);
 	grpc_session_free(t.session);
 	grpc_session_finish(t.busy);
-	cr_expect(!ingest_limiter_held(t.o.limiter));
-	ingest_limiter_free(t.o.limiter);
+	cr_expect(!ingest_limiter_held(t.memory.limiter));
+	ingest_limiter_free(t.memory.limiter);
+}
+
+Test(grpc, headers_may_come_in_pieces)
+{
+	int64_t now = clock_mono_ns();
+	struct talk t;
+	struct buf in;
+	struct buf whole = { 0 };
+
+	talk_begin(&t, &in);
+	cr_expect(!talk_feed(&t, &in));
+	request_add(&whole, 1, NULL);
+	buf_add(&in, whole.ptr, 30);
+	cr_expect(!talk_feed(&t, &in));
+	/* Time passes before the rest comes. */
+	for (int i = 1; i < 5; i++)
+		grpc_session_tick(t.session, now + i * SECOND);
+	cr_expect(!t.admits);
+	buf_add(&in, whole.ptr + 30, whole.len - 30);
+	frame_add(&in, FRAME_DATA_END, 1, MESSAGE);
+	cr_expect(!talk_feed(&t, &in));
+	cr_expect(t.admits == 1 && t.runs == 1 && t.code == GRPC_OK);
+	buf_fini(&whole);
+	talk_end(&t, &in);
+}
+
+Test(grpc, a_request_that_cannot_be_judged_yet_waits)
+{
+	int64_t now = clock_mono_ns();
+	struct talk t;
+	struct buf in;
+
+	talk_begin(&t, &in);
+	t.is_retried = true;
+	request_add(&in, 1, NULL);
+	frame_add(&in, FRAME_DATA_END, 1, MESSAGE);
+	cr_expect(!talk_feed(&t, &in));
+	cr_expect(t.admits == 1 && !t.runs && !t.answers);
+	grpc_session_tick(t.session, now + SECOND);
+	cr_expect(t.admits == 2 && t.runs == 1 && t.answers == 1);
+	talk_end(&t, &in);
 }
 
 Test(grpc, a_request_that_does_not_come_is_refused)
@@ -420,6 +519,29 @@ Test(grpc, a_request_that_does_not_come_is_refused)
 	cr_expect(talk_read(&t, TYPE_RST) == 2,
 		  "the client need not send the rest");
 	cr_expect(!t.runs);
+	talk_end(&t, &in);
+}
+
+Test(grpc, a_shutdown_refuses_what_is_not_complete)
+{
+	struct talk t;
+	struct buf in;
+
+	talk_begin(&t, &in);
+	t.is_slow = true;
+	request_add(&in, 1, NULL);
+	frame_add(&in, FRAME_DATA_END, 1, MESSAGE);
+	request_add(&in, 3, NULL);
+	frame_add(&in, FRAME_DATA, 3, bytes_of(str_of("")));
+	cr_expect(!talk_feed(&t, &in));
+	grpc_session_stop(t.session);
+	cr_expect(t.answers == 1 && t.code == GRPC_UNAVAILABLE);
+	cr_expect(talk_read(&t, TYPE_GOAWAY) == 1);
+	cr_expect(!grpc_session_is_over(t.session));
+	grpc_session_finish(t.busy);
+	cr_expect(t.answers == 2 && t.code == GRPC_OK);
+	(void)talk_read(&t, 0);
+	cr_expect(grpc_session_is_over(t.session));
 	talk_end(&t, &in);
 }
 

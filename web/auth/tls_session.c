@@ -151,6 +151,11 @@ int tls_session_write(struct tls_session *s, struct bytes data, size_t *n,
 		gnutls_record_send(s->gnutls, data.ptr, data.len), n, err);
 }
 
+void tls_session_end(struct tls_session *s)
+{
+	(void)gnutls_bye(s->gnutls, GNUTLS_SHUT_WR);
+}
+
 bool tls_session_has_more(const struct tls_session *s)
 {
 	return gnutls_record_check_pending(s->gnutls);

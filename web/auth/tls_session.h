@@ -56,6 +56,9 @@ NODISCARD int tls_session_read(struct tls_session *s, void *out, size_t max,
 NODISCARD int tls_session_write(struct tls_session *s, struct bytes data,
 				size_t *n, struct err *err);
 
+/* Tell the client that nothing more is sent, as far as it can be told without waiting. */
+void tls_session_end(struct tls_session *s);
+
 /* Whether bytes can be read that have been received already. */
 bool tls_session_has_more(const struct tls_session *s);
 

@@ -78,17 +78,15 @@ static void grpc_access_judge_scope(struct grpc_call *c)
 				web_config_scope_text(c->method->scope)));
 }
 
-/* Act on the result of checking credentials, which is not AUTH_SLOW. */
+/* Act on the result of checking credentials: granted or refused. */
 static void grpc_access_judge(struct grpc_call *c, enum auth_verdict v)
 {
-	if (v == AUTH_BUSY)
-		grpc_access_refuse(c, ERR_LIMIT, AUTH_BUSY_REFUSAL);
-	else if (v != AUTH_GRANTED)
+	if (v == AUTH_GRANTED)
+		grpc_access_judge_scope(c);
+	else
 		grpc_access_refuse(
 			c, ERR_UNAUTHORIZED,
 			"authentication is required: send a valid user name and password, or a valid bearer token, in the header authorization");
-	else
-		grpc_access_judge_scope(c);
 }
 
 /* Check what needs no knowledge of the sender. */
@@ -117,15 +115,19 @@ static void grpc_access_check_form(const struct grpc_access *a,
 		grpc_access_take_timeout(c, now_ns);
 }
 
-bool grpc_access_check(const struct grpc_access *a,
+void grpc_access_check(const struct grpc_access *a,
 		       const struct grpc_caller *caller, struct grpc_call *c,
 		       int64_t now_ns)
+{
+	c->method = grpc_access_find(a->methods, c->path);
+	grpc_access_check_form(a, caller, c, now_ns);
+}
+
+bool grpc_access_authenticate(const struct grpc_access *a, struct grpc_call *c)
 {
 	struct credentials credentials;
 	enum auth_verdict v;
 
-	c->method = grpc_access_find(a->methods, c->path);
-	grpc_access_check_form(a, caller, c, now_ns);
 	if (c->is_answered || (c->method && c->method->is_open))
 		return false;
 	credentials = credentials_read(c->authorization, &c->arena);
@@ -135,12 +137,15 @@ bool grpc_access_check(const struct grpc_access *a,
 	return v == AUTH_SLOW;
 }
 
-void grpc_access_verify(const struct grpc_access *a, struct client *client,
+bool grpc_access_verify(const struct grpc_access *a, struct client *client,
 			struct grpc_call *c)
 {
 	struct credentials credentials =
 		credentials_read(c->authorization, &c->arena);
+	enum auth_verdict v =
+		client_verify(client, a->auth, &credentials, &c->who);
 
-	grpc_access_judge(
-		c, client_verify(client, a->auth, &credentials, &c->who));
+	if (v != AUTH_BUSY)
+		grpc_access_judge(c, v);
+	return v != AUTH_BUSY;
 }

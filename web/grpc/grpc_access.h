@@ -31,15 +31,24 @@ struct grpc_caller {
 };
 
 /*
- * Check a call whose headers are complete: set its method, its sender and the times, or fail
- * it. Returns whether the password has to be verified by grpc_access_verify().
+ * Check a call whose headers are complete: set its method and its deadline, or fail it.
  */
-NODISCARD bool grpc_access_check(const struct grpc_access *a,
-				 const struct grpc_caller *caller,
-				 struct grpc_call *c, int64_t now_ns);
+void grpc_access_check(const struct grpc_access *a,
+		       const struct grpc_caller *caller, struct grpc_call *c,
+		       int64_t now_ns);
 
-/* Verify the password of a call by hashing it, on a pool thread, or fail the call. */
-void grpc_access_verify(const struct grpc_access *a, struct client *client,
-			struct grpc_call *c);
+/*
+ * Find out who makes a call that was checked, and whether it may be made, or fail it.
+ * Returns whether the password has to be verified by grpc_access_verify().
+ */
+NODISCARD bool grpc_access_authenticate(const struct grpc_access *a,
+					struct grpc_call *c);
+
+/*
+ * Verify the password of a call by hashing it, on a pool thread, or fail the call. False: other
+ * passwords are being verified; grpc_access_authenticate() has to be called again later.
+ */
+NODISCARD bool grpc_access_verify(const struct grpc_access *a,
+				  struct client *client, struct grpc_call *c);
 
 #endif

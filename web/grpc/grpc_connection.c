@@ -58,6 +58,8 @@ static void grpc_connection_drain(struct grpc_connection *c)
 {
 	uint8_t data[READ_MAX];
 
+	if (c->tls && !c->in_handshake)
+		tls_session_end(c->tls);
 	(void)shutdown(c->fd, SHUT_WR);
 	for (int i = 0; i < DRAIN_MAX; i++) {
 		if (recv(c->fd, data, sizeof(data), MSG_DONTWAIT) <= 0)

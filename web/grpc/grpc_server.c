@@ -37,6 +37,7 @@ struct grpc_metrics {
 struct grpc_server {
 	struct grpc_server_options o;
 	struct grpc_session_options session;
+	struct grpc_memory memory;
 	struct grpc_access access;
 	struct tls_server *tls; /* NULL: no TLS */
 	int listener;           /* -1: closed */
@@ -105,7 +106,8 @@ static void grpc_server_verify(void *ctx, unsigned worker UNUSED)
 	struct grpc_connection *c = s->owner;
 
 	if (!atomic_load(&s->call.is_cancelled))
-		grpc_access_verify(&c->server->access, c->client, &s->call);
+		s->must_retry = !grpc_access_verify(&c->server->access,
+						    c->client, &s->call);
 	grpc_server_give(s);
 }
 
@@ -156,10 +158,15 @@ static void grpc_server_admit(void *ctx, struct grpc_stream *s)
 		.tls = c->tls ? tls_session_handle(c->tls) : NULL,
 	};
 
-	s->owner = c;
-	s->call.share.sender = &c->client->uploads;
-	s->call.peer = client_text(caller.address, &s->call.arena);
-	if (grpc_access_check(&g->access, &caller, &s->call, s->began_ns))
+	if (!s->is_checked) {
+		s->is_checked = true;
+		s->owner = c;
+		s->call.share.sender = &c->client->uploads;
+		s->call.peer = client_text(caller.address, &s->call.arena);
+		grpc_access_check(&g->access, &caller, &s->call,
+				  clock_mono_ns());
+	}
+	if (grpc_access_authenticate(&g->access, &s->call))
 		grpc_server_submit(s, g->o.guards.pool, c->client->work,
 				   grpc_server_verify);
 }
@@ -313,8 +320,10 @@ static void grpc_server_add(struct grpc_server *g, int fd,
 	metric_add(g->metrics.connections, 1);
 	c->events = e.events;
 	e.data.ptr = c;
-	(void)epoll_ctl(g->epoll, EPOLL_CTL_ADD, fd, &e);
-	grpc_server_step(g, c, false);
+	if (epoll_ctl(g->epoll, EPOLL_CTL_ADD, fd, &e))
+		grpc_server_close(g, c);
+	else
+		grpc_server_step(g, c, false);
 }
 
 /* Whether new connections are accepted. */
@@ -377,13 +386,23 @@ static void grpc_server_collect(struct grpc_server *g)
 /* Begin the shutdown. */
 static void grpc_server_begin_end(struct grpc_server *g)
 {
+	struct grpc_connection *next;
+
 	g->has_retired = true;
 	close(g->listener);
 	g->listener = -1;
 	for (struct grpc_connection *c = g->ring.next; c != &g->ring;
-	     c = c->next) {
-		if (c->fd >= 0)
-			grpc_session_retire(c->session);
+	     c = next) {
+		next = c->next;
+		if (c->fd < 0)
+			continue;
+		/* One that has not begun owes nothing, and gets nothing. */
+		if (!c->is_greeted) {
+			grpc_server_close(g, c);
+			continue;
+		}
+		grpc_session_stop(c->session);
+		grpc_server_step(g, c, false);
 	}
 }
 
@@ -505,8 +524,9 @@ int grpc_server_start(const struct grpc_server_options *o,
 
 	g->o = *o;
 	g->listener = g->epoll = g->wake = -1;
+	g->memory.limiter = o->limiter;
 	g->session = (struct grpc_session_options){
-		.limiter = o->limiter,
+		.memory = &g->memory,
 		.max_body = o->max_body,
 		.read_timeout_ns = o->read_timeout_ms * 1000000,
 		.call_timeout_ns = o->call_timeout_ms * 1000000,

@@ -188,7 +188,7 @@ static void grpc_session_answer(struct grpc_session *g, struct grpc_stream *s)
 /* Let the client send more of a message, as far as there is memory for it. */
 static void grpc_session_grant(struct grpc_session *g, struct grpc_stream *s)
 {
-	size_t more = grpc_stream_grant(s, g->o->limiter, g->now_ns);
+	size_t more = grpc_stream_grant(s, g->now_ns);
 
 	if (more)
 		(void)nghttp2_submit_window_update(g->http, NGHTTP2_FLAG_NONE,
@@ -216,19 +216,18 @@ static void grpc_session_run(struct grpc_session *g, struct grpc_stream *s)
 /* Take the next step with a stream. */
 static void grpc_session_proceed(struct grpc_session *g, struct grpc_stream *s)
 {
-	if (s->is_busy || s->state == GRPC_STREAM_HEADERS ||
+	if (s->is_busy || s->must_retry || s->state == GRPC_STREAM_HEADERS ||
 	    s->state == GRPC_STREAM_ANSWERED)
 		return;
 	if (s->failed.code && !s->call.is_answered)
 		grpc_call_fail(&s->call, &s->failed);
-	if (!s->call.is_answered && s->is_whole)
-		grpc_session_run(g, s);
-	if (s->is_busy)
-		return;
-	if (s->call.is_answered)
-		grpc_session_answer(g, s);
-	else
+	if (!s->call.is_answered)
 		grpc_session_grant(g, s);
+	if (!s->call.is_answered && s->is_whole && !s->unpaid &&
+	    grpc_stream_prepare(s, g->now_ns))
+		grpc_session_run(g, s);
+	if (!s->is_busy && s->call.is_answered)
+		grpc_session_answer(g, s);
 }
 
 void grpc_session_finish(struct grpc_stream *s)
@@ -255,7 +254,7 @@ static int grpc_session_on_headers(nghttp2_session *http,
 	if (frame->hd.type != NGHTTP2_HEADERS ||
 	    frame->headers.cat != NGHTTP2_HCAT_REQUEST)
 		return 0;
-	s = grpc_stream_new(g, frame->hd.stream_id, g->now_ns);
+	s = grpc_stream_new(g, g->o->memory, frame->hd.stream_id, g->now_ns);
 	s->due_ns = g->now_ns + g->o->read_timeout_ns;
 	s->prev = g->streams.prev;
 	s->next = &g->streams;
@@ -277,11 +276,15 @@ static int grpc_session_on_header(nghttp2_session *http,
 	struct grpc_stream *s =
 		nghttp2_session_get_stream_user_data(http, frame->hd.stream_id);
 
-	/* Headers behind a request say nothing. */
-	if (!s || s->state != GRPC_STREAM_HEADERS)
+	if (!s)
 		return 0;
-	grpc_stream_add_header(s, str_from((struct bytes){ name, name_len }),
-			       str_from((struct bytes){ value, value_len }));
+	/* Headers behind a message say nothing, but take time as well. */
+	if (s->state == GRPC_STREAM_HEADERS)
+		grpc_stream_add_header(
+			s, str_from((struct bytes){ name, name_len }),
+			str_from((struct bytes){ value, value_len }));
+	else
+		s->header_bytes += name_len + value_len;
 	if (s->header_bytes > HEADERS_END && !g->is_flooded)
 		grpc_session_refuse_flood(g);
 	return 0;
@@ -302,8 +305,8 @@ static int grpc_session_on_data(nghttp2_session *http, uint8_t flags UNUSED,
 	if (!s || s->state != GRPC_STREAM_BODY)
 		return 0;
 	g->accepted += len;
-	grpc_stream_add(s, g->o->limiter, g->o->max_body,
-			(struct bytes){ data, len });
+	grpc_stream_add(s, g->o->max_body, (struct bytes){ data, len },
+			g->now_ns);
 	grpc_session_proceed(g, s);
 	return 0;
 }
@@ -489,44 +492,72 @@ bool grpc_session_is_flooded(const struct grpc_session *g)
 	return g->is_flooded;
 }
 
-/* Look whether a stream takes too long, and go on with it. */
-static void grpc_session_tick_stream(struct grpc_session *g,
-				     struct grpc_stream *s)
+/* Fail a stream whose request does not come, or not get memory, in time. */
+static void grpc_session_fail(struct grpc_session *g, struct grpc_stream *s)
 {
-	bool is_late = g->now_ns >= s->due_ns ||
-		       (s->state == GRPC_STREAM_BODY &&
-			g->now_ns >= s->call.deadline_ns);
-
-	if (s->is_busy)
-		return;
-	if (s->state == GRPC_STREAM_ANSWERED) {
-		if (is_late)
-			(void)nghttp2_submit_rst_stream(g->http,
-							NGHTTP2_FLAG_NONE,
-							s->id, NGHTTP2_CANCEL);
-		return;
-	}
-	if (s->waiting_ns && (is_late || g->now_ns - s->waiting_ns >= WAIT_NS))
+	if (s->waiting_ns)
 		(void)err_set(&s->failed, ERR_LIMIT, GRPC_STREAM_NO_MEMORY);
-	else if (is_late)
+	else if (s->must_retry)
+		(void)err_set(&s->failed, ERR_LIMIT, AUTH_BUSY_REFUSAL);
+	else
 		(void)err_set(
 			&s->failed, ERR_TIMEOUT,
 			g->now_ns >= s->due_ns ?
 				"the request did not arrive within --web.read-timeout" :
 				"the request did not arrive within its own grpc-timeout");
-	if (s->state == GRPC_STREAM_HEADERS)
-		s->state = GRPC_STREAM_BODY;
+	s->must_retry = false;
+	s->state = GRPC_STREAM_BODY;
 	grpc_session_proceed(g, s);
+}
+
+/* Go on with a stream that waits, or fail it if it takes too long. */
+static void grpc_session_tick_stream(struct grpc_session *g,
+				     struct grpc_stream *s)
+{
+	if (s->is_busy)
+		return;
+	if (s->state == GRPC_STREAM_ANSWERED) {
+		if (g->now_ns >= s->due_ns)
+			(void)nghttp2_submit_rst_stream(g->http,
+							NGHTTP2_FLAG_NONE,
+							s->id, NGHTTP2_CANCEL);
+		return;
+	}
+	if (g->now_ns >= s->due_ns || g->now_ns >= s->call.deadline_ns) {
+		grpc_session_fail(g, s);
+		return;
+	}
+	if (s->must_retry) {
+		s->must_retry = false;
+		g->o->admit(g->ctx, s);
+	}
+	grpc_session_proceed(g, s);
+	if (!s->is_busy && s->waiting_ns &&
+	    g->now_ns - s->waiting_ns >= WAIT_NS)
+		grpc_session_fail(g, s);
+}
+
+/* Ask the client to send no more requests here. */
+static void grpc_session_retire(struct grpc_session *g)
+{
+	(void)nghttp2_submit_goaway(
+		g->http, NGHTTP2_FLAG_NONE,
+		nghttp2_session_get_last_proc_stream_id(g->http),
+		NGHTTP2_NO_ERROR, NULL, 0);
 }
 
 void grpc_session_tick(struct grpc_session *g, int64_t now_ns)
 {
-	struct grpc_stream *next;
+	struct grpc_stream *before;
 
 	g->now_ns = now_ns;
-	for (struct grpc_stream *s = g->streams.next; s != &g->streams;
-	     s = next) {
-		next = s->next;
+	/*
+	 * The youngest stream first: if some of those that wait have to fail, the memory
+	 * that they give back may be enough for the older ones.
+	 */
+	for (struct grpc_stream *s = g->streams.prev; s != &g->streams;
+	     s = before) {
+		before = s->prev;
 		grpc_session_tick_stream(g, s);
 	}
 	if (!g->notice_sent && !g->count &&
@@ -544,12 +575,23 @@ void grpc_session_tick(struct grpc_session *g, int64_t now_ns)
 	(void)nghttp2_submit_shutdown_notice(g->http);
 }
 
-void grpc_session_retire(struct grpc_session *g)
+void grpc_session_stop(struct grpc_session *g)
 {
-	(void)nghttp2_submit_goaway(
-		g->http, NGHTTP2_FLAG_NONE,
-		nghttp2_session_get_last_proc_stream_id(g->http),
-		NGHTTP2_NO_ERROR, NULL, 0);
+	struct grpc_stream *next;
+
+	g->now_ns = clock_mono_ns();
+	grpc_session_retire(g);
+	for (struct grpc_stream *s = g->streams.next; s != &g->streams;
+	     s = next) {
+		next = s->next;
+		if (s->is_busy || s->state == GRPC_STREAM_ANSWERED)
+			continue;
+		(void)err_set(&s->failed, ERR_CLOSED,
+			      "everprof is shutting down; send it again later");
+		s->must_retry = false;
+		s->state = GRPC_STREAM_BODY;
+		grpc_session_proceed(g, s);
+	}
 }
 
 enum connection_state grpc_session_state(const struct grpc_session *g)

@@ -21,14 +21,15 @@ enum {
 
 /* Options of a session; everything is borrowed. */
 struct grpc_session_options {
-	struct ingest_limiter *limiter;
+	struct grpc_memory *memory;
 	size_t max_body;         /* largest message in bytes */
 	int64_t read_timeout_ns; /* time for a client to send a request */
 	int64_t call_timeout_ns; /* time for a request to be answered */
 	int64_t idle_ns; /* a connection without requests ends after so long */
 	/*
 	 * Decides on a stream whose headers are complete. It may fail the call, or set
-	 * `is_busy` because another thread goes on with that.
+	 * `is_busy` because another thread goes on with that. If that thread sets
+	 * `must_retry`, this function is called again later.
 	 */
 	void (*admit)(void *ctx, struct grpc_stream *s);
 	/*
@@ -86,8 +87,11 @@ void grpc_session_finish(struct grpc_stream *s);
  */
 void grpc_session_tick(struct grpc_session *g, int64_t now_ns);
 
-/* Ask the client to send no more requests here; those that have begun are answered. */
-void grpc_session_retire(struct grpc_session *g);
+/*
+ * Begin the shutdown: ask the client to send no more requests, and refuse those that are not
+ * complete. Those that are handled are answered.
+ */
+void grpc_session_stop(struct grpc_session *g);
 
 /* Whether the client has wasted too much (web/grpc/waste_budget.h). */
 bool grpc_session_is_flooded(const struct grpc_session *g);

@@ -8,16 +8,30 @@
 
 /* What HTTP/2 counts for a header beside its texts, in bytes. */
 #define HEADER_EXTRA 32
-/* The least credit of a large message, in bytes. */
-#define CREDIT_MIN ((size_t)64 * KIB)
+/*
+ * What a client may send of a message once it has sent most of the first bytes. With more, it
+ * may send the whole message: streams that hold a part of what they need, and wait for the
+ * rest, would wait for one another. It is more than INGEST_SMALL, so that what the limiter
+ * keeps for small bodies is left for those, and for what handlers need.
+ */
+#define CREDIT_MIDDLE ((size_t)INGEST_SMALL + 64 * KIB)
 
-struct grpc_stream *grpc_stream_new(struct grpc_session *session, int32_t id,
+/*
+ * What a handler is assumed to need beside the message: this, and as much as the message up
+ * to a limit. A handler cannot wait.
+ */
+#define HANDLER_MIN ((size_t)64 * KIB)
+#define HANDLER_MAX ((size_t)MIB)
+
+struct grpc_stream *grpc_stream_new(struct grpc_session *session,
+				    struct grpc_memory *memory, int32_t id,
 				    int64_t now_ns)
 {
 	struct grpc_stream *s = mem_new(struct grpc_stream);
 	struct grpc_call *c = &s->call;
 
 	s->session = session;
+	s->memory = memory;
 	s->id = id;
 	s->credit = GRPC_STREAM_FIRST;
 	s->began_ns = now_ns;
@@ -33,6 +47,8 @@ void grpc_stream_drop(struct grpc_stream *s)
 {
 	s->call.message = (struct bytes){ NULL, 0 };
 	s->waiting_ns = 0;
+	s->memory->unpaid -= (int64_t)s->unpaid;
+	s->unpaid = 0;
 	buf_fini(&s->body);
 	ingest_limiter_release(&s->call.share);
 }
@@ -99,26 +115,50 @@ static size_t grpc_stream_length(const struct grpc_stream *s)
 				     (size_t)p[3] << 8 | (size_t)p[4]);
 }
 
-/* Take memory so that the body can have `size` bytes. */
-static bool grpc_stream_take(struct grpc_stream *s, struct ingest_limiter *in,
-			     size_t size)
+/* Wait for memory; it waits since the first time. */
+static void grpc_stream_wait(struct grpc_stream *s, int64_t now_ns)
 {
-	size_t more = size - s->body.len;
-
-	return ingest_limiter_take(in, &s->call.share,
-				   (int64_t)buf_next_cap(&s->body, more)) &&
-	       buf_reserve(&s->body, more);
+	if (!s->waiting_ns)
+		s->waiting_ns = now_ns;
 }
 
-void grpc_stream_add(struct grpc_stream *s, struct ingest_limiter *in,
-		     size_t max, struct bytes data)
+/*
+ * Let n bytes be there without memory. False: they are not the first ones, or other
+ * connections have too many.
+ */
+static bool grpc_stream_owe(struct grpc_stream *s, size_t n, int64_t now_ns)
+{
+	if (s->body.len + n > GRPC_STREAM_FIRST ||
+	    s->memory->unpaid + (int64_t)n > GRPC_STREAM_UNPAID_MAX)
+		return false;
+	s->unpaid += n;
+	s->memory->unpaid += (int64_t)n;
+	grpc_stream_wait(s, now_ns);
+	return true;
+}
+
+/* Take memory for n more bytes of the body, and for `room` more beside it. */
+static bool grpc_stream_take(struct grpc_stream *s, size_t n, size_t room)
+{
+	return ingest_limiter_take(s->memory->limiter, &s->call.share,
+				   (int64_t)(buf_next_cap(&s->body, n) + room));
+}
+
+/* Return what the handler of a body is assumed to need beside it, in bytes. */
+static size_t grpc_stream_room(size_t length)
+{
+	return HANDLER_MIN + (length < HANDLER_MAX ? length : HANDLER_MAX);
+}
+
+void grpc_stream_add(struct grpc_stream *s, size_t max, struct bytes data,
+		     int64_t now_ns)
 {
 	size_t length;
 
 	if (s->failed.code)
 		return;
-	if (!ingest_limiter_take(in, &s->call.share,
-				 (int64_t)buf_next_cap(&s->body, data.len))) {
+	if ((s->unpaid || !grpc_stream_take(s, data.len, 0)) &&
+	    !grpc_stream_owe(s, data.len, now_ns)) {
 		(void)err_set(&s->failed, ERR_LIMIT, GRPC_STREAM_NO_MEMORY);
 		return;
 	}
@@ -135,29 +175,51 @@ void grpc_stream_add(struct grpc_stream *s, struct ingest_limiter *in,
 			"the request has more than one message, or bytes behind its message");
 }
 
-size_t grpc_stream_grant(struct grpc_stream *s, struct ingest_limiter *in,
-			 int64_t now_ns)
+/* Return what the client may send once it has sent most of its credit. */
+static size_t grpc_stream_next_credit(const struct grpc_stream *s)
 {
 	size_t length = grpc_stream_length(s);
-	size_t credit = 2 * s->credit;
-	size_t more;
 
 	/* What a client announces is nothing; what it has sent counts. */
 	if (length <= s->credit || s->body.len < s->credit / 4 * 3)
+		return s->credit;
+	return length > CREDIT_MIDDLE && s->credit < CREDIT_MIDDLE ?
+		       CREDIT_MIDDLE :
+		       length;
+}
+
+size_t grpc_stream_grant(struct grpc_stream *s, int64_t now_ns)
+{
+	size_t length = grpc_stream_length(s);
+	size_t credit = grpc_stream_next_credit(s);
+	size_t more = credit - s->credit;
+	size_t n = more && credit > s->body.len ? credit - s->body.len : 0;
+
+	if (!more && !s->unpaid)
 		return 0;
-	if (credit < CREDIT_MIN)
-		credit = CREDIT_MIN;
-	if (credit > length)
-		credit = length;
-	if (!grpc_stream_take(s, in, credit)) {
-		if (!s->waiting_ns)
-			s->waiting_ns = now_ns;
+	/* With the last part comes what the handler needs, so that it need not wait. */
+	if (!grpc_stream_take(
+		    s, n, credit == length ? grpc_stream_room(length) : 0)) {
+		grpc_stream_wait(s, now_ns);
 		return 0;
 	}
+	s->memory->unpaid -= (int64_t)s->unpaid;
+	s->unpaid = 0;
 	s->waiting_ns = 0;
-	more = credit - s->credit;
+	if (!buf_reserve(&s->body, n))
+		return 0;
 	s->credit = credit;
 	return more;
+}
+
+bool grpc_stream_prepare(struct grpc_stream *s, int64_t now_ns)
+{
+	if (!grpc_stream_take(s, 0, grpc_stream_room(s->body.len))) {
+		grpc_stream_wait(s, now_ns);
+		return false;
+	}
+	s->waiting_ns = 0;
+	return true;
 }
 
 int grpc_stream_finish(struct grpc_stream *s, struct err *err)

@@ -21,6 +21,10 @@ enum {
 	 */
 	GRPC_STREAM_FIRST = 16 * 1024,
 	/*
+	 * Limit on such bytes of all connections for which there is no memory yet.
+	 */
+	GRPC_STREAM_UNPAID_MAX = 8 * 1024 * 1024,
+	/*
 	 * Limit on the headers of a request in bytes, counted as in RFC 9113, 6.5.2:
 	 * 32 more for each header.
 	 */
@@ -40,11 +44,18 @@ enum grpc_stream_state {
 	GRPC_STREAM_ANSWERED, /* its answer is sent */
 };
 
+/* The memory of the messages of a listener; the server's thread alone uses it. */
+struct grpc_memory {
+	struct ingest_limiter *limiter; /* borrowed */
+	int64_t unpaid; /* bytes that were not taken from the limiter yet */
+};
+
 struct grpc_session;
 
 struct grpc_stream {
 	struct grpc_call call;
 	struct grpc_session *session;
+	struct grpc_memory *memory;
 	void *owner; /* what the session's owner has set in admit() */
 	/* next one on which no thread works any more, in a list of the owner */
 	struct grpc_stream *next_done;
@@ -53,11 +64,15 @@ struct grpc_stream {
 	bool is_busy;  /* another thread works on the call */
 	bool is_gone;  /* the session has dropped it; only that thread has it */
 	bool is_whole; /* the client has sent the whole request */
+	bool is_checked; /* of the owner: admit() was called before */
+	/* admit() has to be called again: other passwords are being verified */
+	bool must_retry;
 	size_t header_bytes;
 	/* Why the request fails, to be said once no thread works on the call. */
 	struct err failed;
 	/* The body: a prefix, and a message. */
 	struct buf body;
+	size_t unpaid; /* bytes of it that were not taken from the limiter yet */
 	size_t credit;      /* bytes of the body that the client may send */
 	int64_t waiting_ns; /* since when it waits for memory; 0: it does not */
 	int64_t due_ns;     /* when the state must have ended */
@@ -68,7 +83,8 @@ struct grpc_stream {
 };
 
 /* Create a stream that waits for its headers. */
-struct grpc_stream *grpc_stream_new(struct grpc_session *session, int32_t id,
+struct grpc_stream *grpc_stream_new(struct grpc_session *session,
+				    struct grpc_memory *memory, int32_t id,
 				    int64_t now_ns);
 
 /* Free a stream, and return its memory to the limiter. */
@@ -81,20 +97,26 @@ void grpc_stream_add_header(struct grpc_stream *s, struct str name,
 			    struct str value);
 
 /*
- * Append a part of the body, whose memory is taken from the limiter, or set `failed`:
- * ERR_LIMIT: there is no memory; ERR_TOOBIG: the message is larger than `max` bytes;
- * ERR_INVALID: something follows the message.
+ * Append a part of the body, whose memory is taken from the limiter; the first bytes may be
+ * there before their memory, and `waiting_ns` is set. Or set `failed`: ERR_LIMIT: there is no
+ * memory; ERR_TOOBIG: the message is larger than `max` bytes; ERR_INVALID: something follows
+ * the message.
  */
-void grpc_stream_add(struct grpc_stream *s, struct ingest_limiter *in,
-		     size_t max, struct bytes data);
+void grpc_stream_add(struct grpc_stream *s, size_t max, struct bytes data,
+		     int64_t now_ns);
 
 /*
- * Take memory for more of the body, if the client has sent most of what it may send. Returns
- * how many bytes more it may send; with 0, `waiting_ns` says whether the stream waits for
- * memory.
+ * Take memory for what has come without it, and for more of the body if the client has sent
+ * most of what it may send. Returns how many bytes more it may send; with 0, `waiting_ns`
+ * says whether the stream waits for memory.
  */
-size_t grpc_stream_grant(struct grpc_stream *s, struct ingest_limiter *in,
-			 int64_t now_ns);
+size_t grpc_stream_grant(struct grpc_stream *s, int64_t now_ns);
+
+/*
+ * Take memory for what the handler of a complete message needs beside it, as far as that can
+ * be known. False: the stream waits for it.
+ */
+NODISCARD bool grpc_stream_prepare(struct grpc_stream *s, int64_t now_ns);
 
 /*
  * Set the message of the call, whose body is complete. ERR_INVALID: the body is no message.

@@ -88,7 +88,9 @@ bool limiter_pass(struct limiter *l, const struct sockaddr *client,
 	passed = passed < 0 ? 0 : passed > 2 * SECOND ? 2 * SECOND : passed;
 	b->tokens += passed * l->rate;
 	b->tokens = b->tokens > most ? most : b->tokens;
-	b->at_ns = now_ns;
+	/* A thread may come with an earlier time than another. */
+	if (now_ns > b->at_ns)
+		b->at_ns = now_ns;
 	pass = b->tokens >= SECOND;
 	if (pass)
 		b->tokens -= SECOND;
