@@ -100,6 +100,8 @@ class Http2:
         if kind == SETTINGS and not flags & ACK:
             self.settings.update(struct.iter_unpack('>HI', payload))
             self.send(frame(SETTINGS, ACK, 0))
+        elif kind == DATA and payload:
+            self.send(frame(WINDOW_UPDATE, 0, 0, struct.pack('>I', len(payload))))
         elif kind == GOAWAY:
             self.goaway = struct.unpack('>I', payload[4:8])[0]
         return got

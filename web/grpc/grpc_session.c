@@ -45,7 +45,8 @@ struct grpc_session {
 	void *ctx;
 	nghttp2_session *http;
 	struct waste_budget waste;
-	size_t accepted;   /* bytes of messages in what is fed now */
+	/* what the bytes that are fed now bring; cancellations take from it */
+	int64_t earned;
 	int64_t now_ns;    /* when the function was called that runs */
 	int64_t idle_ns;   /* since when there is no stream */
 	int64_t retire_ns; /* when the client is asked for another connection */
@@ -74,6 +75,12 @@ static void grpc_session_drop(struct grpc_stream *s)
 	s->session = NULL;
 	if (!s->is_busy)
 		grpc_stream_free(s);
+}
+
+/* Return what a request brings that is not cancelled, in bytes. */
+static int64_t grpc_session_worth(const struct grpc_stream *s)
+{
+	return (int64_t)s->header_bytes + WASTE_BUDGET_PER_REQUEST;
 }
 
 /* End the session, because its client floods it. */
@@ -213,6 +220,21 @@ static void grpc_session_run(struct grpc_session *g, struct grpc_stream *s)
 		s->call.is_answered = true;
 }
 
+/*
+ * Whether a stream can be handled: its request is complete, and there is memory for it. The
+ * small message of an open method needs none: a probe of health must not fail because there
+ * is no memory for uploads.
+ */
+static bool grpc_session_is_ready(const struct grpc_session *g,
+				  struct grpc_stream *s)
+{
+	const struct grpc_method *m = s->call.method;
+
+	return s->is_whole &&
+	       ((m && m->is_open) ||
+		(!s->unpaid && grpc_stream_prepare(s, g->now_ns)));
+}
+
 /* Take the next step with a stream. */
 static void grpc_session_proceed(struct grpc_session *g, struct grpc_stream *s)
 {
@@ -223,8 +245,7 @@ static void grpc_session_proceed(struct grpc_session *g, struct grpc_stream *s)
 		grpc_call_fail(&s->call, &s->failed);
 	if (!s->call.is_answered)
 		grpc_session_grant(g, s);
-	if (!s->call.is_answered && s->is_whole && !s->unpaid &&
-	    grpc_stream_prepare(s, g->now_ns))
+	if (!s->call.is_answered && grpc_session_is_ready(g, s))
 		grpc_session_run(g, s);
 	if (!s->is_busy && s->call.is_answered)
 		grpc_session_answer(g, s);
@@ -304,7 +325,7 @@ static int grpc_session_on_data(nghttp2_session *http, uint8_t flags UNUSED,
 	(void)nghttp2_session_consume_connection(http, len);
 	if (!s || s->state != GRPC_STREAM_BODY)
 		return 0;
-	g->accepted += len;
+	g->earned += (int64_t)(len + len / WASTE_BUDGET_SHARE);
 	grpc_stream_add(s, g->o->max_body, (struct bytes){ data, len },
 			g->now_ns);
 	grpc_session_proceed(g, s);
@@ -327,6 +348,10 @@ static int grpc_session_on_frame(nghttp2_session *http,
 		s->state = GRPC_STREAM_BODY;
 		if (!s->failed.code)
 			g->o->admit(g->ctx, s);
+		/* What is refused brings something once its answer is sent. */
+		s->is_paid = s->is_busy || !s->call.is_answered;
+		if (s->is_paid)
+			g->earned += grpc_session_worth(s);
 	}
 	grpc_session_proceed(g, s);
 	return 0;
@@ -346,8 +371,9 @@ static int grpc_session_on_sent(nghttp2_session *http,
 	if (!s || frame->hd.type != NGHTTP2_HEADERS ||
 	    !(frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
 		return 0;
-	waste_budget_add(&g->waste,
-			 WASTE_BUDGET_PER_ANSWER + (int64_t)s->header_bytes);
+	if (!s->is_paid)
+		waste_budget_add(&g->waste, grpc_session_worth(s));
+	s->is_paid = true;
 	if (!s->is_whole)
 		(void)nghttp2_submit_rst_stream(http, NGHTTP2_FLAG_NONE, s->id,
 						NGHTTP2_NO_ERROR);
@@ -364,8 +390,11 @@ static int grpc_session_on_close(nghttp2_session *http, int32_t id,
 	if (!s)
 		return 0;
 	(void)nghttp2_session_set_stream_user_data(http, id, NULL);
-	if (s->state != GRPC_STREAM_ANSWERED)
+	if (s->state != GRPC_STREAM_ANSWERED) {
+		g->earned -= WASTE_BUDGET_PER_CANCEL +
+			     (s->is_paid ? grpc_session_worth(s) : 0);
 		g->o->reset(g->ctx, s);
+	}
 	grpc_session_drop(s);
 	return 0;
 }
@@ -446,7 +475,7 @@ int grpc_session_feed(struct grpc_session *g, struct bytes in, struct err *err)
 	ssize_t n;
 
 	g->now_ns = clock_mono_ns();
-	g->accepted = 0;
+	g->earned = 0;
 	n = nghttp2_session_mem_recv(g->http, in.ptr, in.len);
 	if (n < 0) {
 		g->is_broken = true;
@@ -455,8 +484,7 @@ int grpc_session_feed(struct grpc_session *g, struct bytes in, struct err *err)
 			       "the client sends no valid HTTP/2: %s",
 			       nghttp2_strerror((int)n));
 	}
-	waste_budget_add(&g->waste, (int64_t)g->accepted / WASTE_BUDGET_SHARE);
-	if (!waste_budget_take(&g->waste, (int64_t)(in.len - g->accepted),
+	if (!waste_budget_take(&g->waste, (int64_t)in.len - g->earned,
 			       g->now_ns) &&
 	    !g->is_flooded)
 		grpc_session_refuse_flood(g);

@@ -64,6 +64,7 @@ struct grpc_stream {
 	bool is_busy;  /* another thread works on the call */
 	bool is_gone;  /* the session has dropped it; only that thread has it */
 	bool is_whole; /* the client has sent the whole request */
+	bool is_paid;  /* of the session: its headers are no waste */
 	bool is_checked; /* of the owner: admit() was called before */
 	/* admit() has to be called again: other passwords are being verified */
 	bool must_retry;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Waste budget: limits what a client sends beside messages. All bytes of HTTP/2 but those of
- * messages are waste: PING, SETTINGS, requests that are cancelled, frames of a few bytes,
- * padding, and frames that nobody knows. A connection may waste some at once, more with
- * time, and what a request takes with each answer.
+ * Waste budget: limits what a client sends for nothing. All bytes of HTTP/2 are waste but
+ * those of messages and of requests that are admitted and not cancelled: PING, SETTINGS,
+ * cancelled requests, frames of a few bytes, padding, and frames that nobody knows. A
+ * connection may waste some at once, and more with time and with each answer.
  *
  * Threads: plain values.
  */
@@ -13,10 +13,16 @@
 #include "base/defs.h"
 
 enum {
-	/* All in bytes. */
-	WASTE_BUDGET_MAX = 64 * 1024,       /* may be wasted at once */
+	/*
+	 * All in bytes. What may be wasted at once is more than the largest headers,
+	 * which are waste until they are complete.
+	 */
+	WASTE_BUDGET_MAX = 24 * 1024,
 	WASTE_BUDGET_PER_SECOND = 4 * 1024, /* is added each second */
-	WASTE_BUDGET_PER_ANSWER = 512, /* with an answer, beside its headers */
+	/* is added with a request, beside its headers, for frames that belong to it */
+	WASTE_BUDGET_PER_REQUEST = 512,
+	/* is taken for a cancelled request, beside what it has sent */
+	WASTE_BUDGET_PER_CANCEL = 256,
 	/* A part of a message may be wasted beside it, for the heads of its frames. */
 	WASTE_BUDGET_SHARE = 16
 };
@@ -42,7 +48,7 @@ static inline void waste_budget_add(struct waste_budget *b, int64_t bytes)
 		b->bytes = WASTE_BUDGET_MAX;
 }
 
-/* Take bytes. False: the client has wasted too many. */
+/* Take bytes, or add them if they are less than 0. False: too many were wasted. */
 static inline bool waste_budget_take(struct waste_budget *b, int64_t bytes,
 				     int64_t now_ns)
 {
@@ -51,7 +57,7 @@ static inline bool waste_budget_take(struct waste_budget *b, int64_t bytes,
 
 	b->filled_ns += more * step;
 	waste_budget_add(b, more);
-	b->bytes -= bytes;
+	waste_budget_add(b, -bytes);
 	return b->bytes >= 0;
 }
 
