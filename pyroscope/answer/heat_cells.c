@@ -61,8 +61,7 @@ static size_t heat_cells_memory(const struct heat_cells *h)
 {
 	return h->profiles.cap * sizeof(*h->profiles.v) +
 	       h->groups.cap * sizeof(*h->groups.v) +
-	       h->series.cap * sizeof(*h->series.v) +
-	       table_memory(&h->by_labels);
+	       h->series.cap * sizeof(void *) + table_memory(&h->by_labels);
 }
 
 /* Callback for each profile of a series. */
@@ -92,8 +91,13 @@ int heat_cells_add(struct heat_cells *h, struct labels *group,
 				 .series = (uint32_t)h->series.count };
 
 	*vec_add(&h->series) = labels_ref(series);
-	return profile_values_each(t, type, h->steps, h->types, heat_cells_note,
-				   &a, err);
+	return profile_values_each(
+		&(struct profile_values){ .type = type,
+					  .steps = h->steps,
+					  .types = h->types,
+					  .fn = heat_cells_note,
+					  .ctx = &a },
+		t, err);
 }
 
 /* Return the row of a value. */

@@ -110,6 +110,11 @@ int point_exemplars_add(struct point_exemplars *e, struct labels *group,
 {
 	struct exemplar_adding a = { e, group, series };
 
-	return profile_values_each(t, type, e->steps, e->types,
-				   point_exemplars_see, &a, err);
+	return profile_values_each(
+		&(struct profile_values){ .type = type,
+					  .steps = e->steps,
+					  .types = e->types,
+					  .fn = point_exemplars_see,
+					  .ctx = &a },
+		t, err);
 }

@@ -3,18 +3,18 @@
 
 #include "pprof/merge/aggregate.h"
 
-/* Find a sample type in the type set of a row; SIZE_MAX: it lacks the type. */
-static int profile_values_column(const struct totals_view *t, size_t row,
-				 const struct value_type *type,
-				 struct typeset *types, size_t *out,
-				 struct err *err)
+/* Find the sample type in the type set of a row; SIZE_MAX: it lacks the type. */
+static int profile_values_column(const struct profile_values *p,
+				 const struct totals_view *t, size_t row,
+				 size_t *out, struct err *err)
 {
-	int rc = typeset_decode(t->typesets[t->rows[row].typeset], types, err);
+	int rc = typeset_decode(t->typesets[t->rows[row].typeset], p->types,
+				err);
 
 	*out = SIZE_MAX;
-	for (size_t i = 0; i < types->count && !rc; i++) {
-		if (str_eq(types->types[i].type, type->type) &&
-		    str_eq(types->types[i].unit, type->unit))
+	for (size_t i = 0; i < p->types->count && !rc; i++) {
+		if (str_eq(p->types->types[i].type, p->type->type) &&
+		    str_eq(p->types->types[i].unit, p->type->unit))
 			*out = i;
 	}
 	return rc;
@@ -40,12 +40,8 @@ static bool profile_values_of(const struct totals_view *t, size_t row,
 	return true;
 }
 
-int profile_values_each(const struct totals_view *t,
-			const struct value_type *type,
-			const struct time_steps *steps, struct typeset *types,
-			int (*fn)(void *ctx, const struct profile_value *v,
-				  struct err *err),
-			void *ctx, struct err *err)
+int profile_values_each(const struct profile_values *p,
+			const struct totals_view *t, struct err *err)
 {
 	uint32_t typeset = UINT32_MAX;
 	size_t column = SIZE_MAX;
@@ -54,20 +50,20 @@ int profile_values_each(const struct totals_view *t,
 	for (size_t i = 0; i < t->count && !rc; i++) {
 		const struct totals_row *r = &t->rows[i];
 		struct profile_value v = { .ms = r->ms };
-		enum value_kind kind =
-			value_kind(type->type, querier_counts_interval(t, r));
+		enum value_kind kind = value_kind(
+			p->type->type, querier_counts_interval(t, r));
 
 		if (r->typeset != typeset) {
 			typeset = r->typeset;
-			rc = profile_values_column(t, i, type, types, &column,
-						   err);
+			rc = profile_values_column(p, t, i, &column, err);
 		}
-		if (rc || column == SIZE_MAX || !time_steps_has(steps, r->ms) ||
+		if (rc || column == SIZE_MAX ||
+		    !time_steps_has(p->steps, r->ms) ||
 		    !profile_values_of(t, i, column, kind, &v.value) ||
 		    v.value <= 0)
 			continue;
-		v.step = time_steps_at(steps, r->ms);
-		rc = fn(ctx, &v, err);
+		v.step = time_steps_at(p->steps, r->ms);
+		rc = p->fn(p->ctx, &v, err);
 	}
 	return rc;
 }

@@ -20,14 +20,20 @@ struct profile_value {
 	int64_t value;
 };
 
+/* Which values are read, and what for. */
+struct profile_values {
+	const struct value_type *type;
+	const struct time_steps *steps;
+	struct typeset *types; /* scratch */
+	int (*fn)(void *ctx, const struct profile_value *v, struct err *err);
+	void *ctx;
+};
+
 /*
  * Call fn(ctx, value) for each profile of a view that has the sample type, is in a step, and
- * has a value above 0. `types` is scratch. Errors as for typeset_decode(), and those of fn().
+ * has a value above 0. Errors as for typeset_decode(), and those of fn().
  */
-NODISCARD int profile_values_each(
-	const struct totals_view *t, const struct value_type *type,
-	const struct time_steps *steps, struct typeset *types,
-	int (*fn)(void *ctx, const struct profile_value *v, struct err *err),
-	void *ctx, struct err *err);
+NODISCARD int profile_values_each(const struct profile_values *p,
+				  const struct totals_view *t, struct err *err);
 
 #endif

@@ -31,7 +31,7 @@
  * A request with larger headers is refused; from this size on, its connection is closed: a
  * few bytes can name a header of 4 KiB again and again.
  */
-#define HEADERS_END (4 * GRPC_STREAM_HEADERS_MAX)
+#define HEADERS_END ((size_t)4 * GRPC_STREAM_HEADERS_MAX)
 /*
  * A connection is used for so long; then its client is asked for another one, so that
  * clients spread when servers are added behind one name.
@@ -58,18 +58,13 @@ struct grpc_session {
 	bool is_broken; /* nghttp2 cannot go on */
 };
 
-static void grpc_session_unlink(struct grpc_stream *s)
+/* Drop a stream: free it, or leave it to the thread that works on it. */
+static void grpc_session_drop(struct grpc_session *g, struct grpc_stream *s)
 {
 	s->prev->next = s->next;
 	s->next->prev = s->prev;
-	s->session->count--;
-	s->session->idle_ns = s->session->now_ns;
-}
-
-/* Drop a stream: free it, or leave it to the thread that works on it. */
-static void grpc_session_drop(struct grpc_stream *s)
-{
-	grpc_session_unlink(s);
+	g->count--;
+	g->idle_ns = g->now_ns;
 	atomic_store(&s->call.is_cancelled, true);
 	s->is_gone = true;
 	s->session = NULL;
@@ -395,7 +390,7 @@ static int grpc_session_on_close(nghttp2_session *http, int32_t id,
 			     (s->is_paid ? grpc_session_worth(s) : 0);
 		g->o->reset(g->ctx, s);
 	}
-	grpc_session_drop(s);
+	grpc_session_drop(g, s);
 	return 0;
 }
 
@@ -466,7 +461,7 @@ void grpc_session_free(struct grpc_session *g)
 		return;
 	nghttp2_session_del(g->http);
 	while (g->streams.next != &g->streams)
-		grpc_session_drop(g->streams.next);
+		grpc_session_drop(g, g->streams.next);
 	mem_free(g);
 }
 
