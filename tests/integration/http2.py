@@ -50,8 +50,8 @@ def message(body, compressed=0):
 
 
 class Http2:
-    def __init__(self, port, settings=(), context=None, timeout=30, host='127.0.0.1'):
-        self.socket = socket.create_connection((host, port), timeout=timeout)
+    def __init__(self, port, settings=(), context=None, timeout=30, source='127.0.0.1'):
+        self.socket = socket.create_connection(('127.0.0.1', port), timeout=timeout, source_address=(source, 0))
         if context:
             self.socket = context.wrap_socket(self.socket, server_hostname='localhost')
         self.decoder = hpack.Decoder()

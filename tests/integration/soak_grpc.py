@@ -204,7 +204,7 @@ def attack(port, name, cpu):
     parts = [b''.join(part(n + i) for i in range(100)) for n in range(0, 2000, 100)]
     while True:
         try:
-            c = Http2(port)
+            c = Http2(port, source='127.0.0.66')  # another client
             if c.send(begin):
                 for p in parts:
                     if not c.send(p):

@@ -301,9 +301,11 @@ static int grpc_session_on_header(nghttp2_session *http,
 			str_from((struct bytes){ value, value_len }));
 	else
 		s->header_bytes += name_len + value_len;
-	if (s->header_bytes > HEADERS_END && !g->is_flooded)
-		grpc_session_refuse_flood(g);
-	return 0;
+	if (s->header_bytes <= HEADERS_END)
+		return 0;
+	/* Not even the rest of these headers is decoded, so there is no GOAWAY. */
+	g->is_flooded = true;
+	return NGHTTP2_ERR_CALLBACK_FAILURE;
 }
 
 /*
@@ -490,7 +492,7 @@ int grpc_session_output(struct grpc_session *g, size_t max, struct buf *out,
 			struct err *err)
 {
 	const uint8_t *data;
-	ssize_t n = 1;
+	ssize_t n = !g->is_broken;
 
 	while (n > 0 && out->len < max) {
 		n = nghttp2_session_mem_send(g->http, &data);
