@@ -47,6 +47,8 @@ static bool profile_uuid_read(struct str text, uint64_t half[2])
 	size_t n = 0;
 
 	half[0] = half[1] = 0;
+	if (text.len != PROFILE_UUID_LEN)
+		return false;
 	for (size_t i = 0; i < text.len; i++) {
 		bool is_dash = i == 8 || i == 13 || i == 18 || i == 23;
 		int digit = profile_uuid_digit(text.ptr[i]);
@@ -58,7 +60,7 @@ static bool profile_uuid_read(struct str text, uint64_t half[2])
 			n++;
 		}
 	}
-	return text.len == PROFILE_UUID_LEN;
+	return true;
 }
 
 int profile_uuid_parse(struct str text, struct profile_uuid *out,
