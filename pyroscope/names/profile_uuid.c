@@ -32,15 +32,6 @@ void profile_uuid_print(const struct profile_uuid *id,
 		       low >> 48, low & ((UINT64_C(1) << 48) - 1));
 }
 
-/* Return the value of a hexadecimal digit, -1 if it is none. */
-static int profile_uuid_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' :
-	       c >= 'a' && c <= 'f' ? c - 'a' + 10 :
-	       c >= 'A' && c <= 'F' ? c - 'A' + 10 :
-				      -1;
-}
-
 /* Read the 32 digits of a UUID into its halves. */
 static bool profile_uuid_read(struct str text, uint64_t half[2])
 {
@@ -51,7 +42,7 @@ static bool profile_uuid_read(struct str text, uint64_t half[2])
 		return false;
 	for (size_t i = 0; i < text.len; i++) {
 		bool is_dash = i == 8 || i == 13 || i == 18 || i == 23;
-		int digit = profile_uuid_digit(text.ptr[i]);
+		int digit = digit_hex_value(text.ptr[i]);
 
 		if (is_dash ? text.ptr[i] != '-' : digit < 0)
 			return false;

@@ -216,6 +216,20 @@ Test(clients, tokens_come_back_at_the_rate)
 	limiter_free(NULL);
 }
 
+Test(clients, a_time_in_the_past_brings_no_tokens)
+{
+	struct limiter *l = limiter_new(2);
+	int64_t now = 5 * SECOND;
+
+	for (int i = 0; i < 4; i++)
+		cr_expect(pass_at(l, "10.0.0.1", now));
+	for (int i = 0; i < 10; i++) {
+		cr_expect(!pass_at(l, "10.0.0.1", now - SECOND));
+		cr_expect(!pass_at(l, "10.0.0.1", now));
+	}
+	limiter_free(l);
+}
+
 Test(clients, the_highest_rate_and_the_latest_time_do_not_overflow)
 {
 	struct limiter *l = limiter_new(1000000);

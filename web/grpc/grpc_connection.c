@@ -229,8 +229,8 @@ int grpc_connection_step(struct grpc_connection *c, bool reads, struct err *err)
 	if (reads && !c->out.len)
 		rc = grpc_connection_read(c, err);
 	/*
-	 * Even after an error: HTTP/2 says by GOAWAY what is wrong. The greeting waits for
-	 * the client's, because one that speaks HTTP/1 would not understand it.
+	 * A client that sends no more may still read answers. The greeting waits for the
+	 * client's, because one that speaks HTTP/1 would not understand it.
 	 */
 	if (c->speaks_http1)
 		sent = grpc_connection_flush(c, &unsent);

@@ -517,22 +517,29 @@ bool grpc_session_is_flooded(const struct grpc_session *g)
 	return g->is_flooded;
 }
 
-/* Fail a stream whose request does not come, or not get memory, in time. */
-static void grpc_session_fail(struct grpc_session *g, struct grpc_stream *s)
+/* Refuse a request that is not complete, or not admitted yet, and waits for nothing more. */
+static void grpc_session_give_up(struct grpc_session *g, struct grpc_stream *s,
+				 int code, const char *why)
 {
-	if (s->waiting_ns)
-		(void)err_set(&s->failed, ERR_LIMIT, GRPC_STREAM_NO_MEMORY);
-	else if (s->must_retry)
-		(void)err_set(&s->failed, ERR_LIMIT, AUTH_BUSY_REFUSAL);
-	else
-		(void)err_set(
-			&s->failed, ERR_TIMEOUT,
-			g->now_ns >= s->due_ns ?
-				"the request did not arrive within --web.read-timeout" :
-				"the request did not arrive within its own grpc-timeout");
+	(void)err_set(&s->failed, code, "%s", why);
 	s->must_retry = false;
 	s->state = GRPC_STREAM_BODY;
 	grpc_session_proceed(g, s);
+}
+
+/* Refuse a request that does not come in time, or does not get what it waits for. */
+static void grpc_session_expire(struct grpc_session *g, struct grpc_stream *s)
+{
+	if (s->waiting_ns)
+		grpc_session_give_up(g, s, ERR_LIMIT, GRPC_STREAM_NO_MEMORY);
+	else if (s->must_retry)
+		grpc_session_give_up(g, s, ERR_LIMIT, AUTH_BUSY_REFUSAL);
+	else
+		grpc_session_give_up(
+			g, s, ERR_TIMEOUT,
+			g->now_ns >= s->due_ns ?
+				"the request did not arrive within --web.read-timeout" :
+				"the request did not arrive within its own grpc-timeout");
 }
 
 /* Go on with a stream that waits, or fail it if it takes too long. */
@@ -549,7 +556,7 @@ static void grpc_session_tick_stream(struct grpc_session *g,
 		return;
 	}
 	if (g->now_ns >= s->due_ns || g->now_ns >= s->call.deadline_ns) {
-		grpc_session_fail(g, s);
+		grpc_session_expire(g, s);
 		return;
 	}
 	if (s->must_retry) {
@@ -559,7 +566,7 @@ static void grpc_session_tick_stream(struct grpc_session *g,
 	grpc_session_proceed(g, s);
 	if (!s->is_busy && s->waiting_ns &&
 	    g->now_ns - s->waiting_ns >= WAIT_NS)
-		grpc_session_fail(g, s);
+		grpc_session_expire(g, s);
 }
 
 /* Ask the client to send no more requests here. */
@@ -609,13 +616,10 @@ void grpc_session_stop(struct grpc_session *g)
 	for (struct grpc_stream *s = g->streams.next; s != &g->streams;
 	     s = next) {
 		next = s->next;
-		if (s->is_busy || s->state == GRPC_STREAM_ANSWERED)
-			continue;
-		(void)err_set(&s->failed, ERR_CLOSED,
-			      "everprof is shutting down; send it again later");
-		s->must_retry = false;
-		s->state = GRPC_STREAM_BODY;
-		grpc_session_proceed(g, s);
+		if (!s->is_busy && s->state != GRPC_STREAM_ANSWERED)
+			grpc_session_give_up(
+				g, s, ERR_CLOSED,
+				"everprof is shutting down; send it again later");
 	}
 }
 

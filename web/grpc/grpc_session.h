@@ -59,8 +59,8 @@ struct grpc_session *grpc_session_new(const struct grpc_session_options *o,
 void grpc_session_free(struct grpc_session *g);
 
 /*
- * Take bytes from the client. ERR_INVALID: they are no HTTP/2; what
- * grpc_session_output() still has may be sent, then the connection must be closed.
+ * Take bytes from the client. ERR_INVALID: nghttp2 cannot go on with them; the session is
+ * over, and has no more output.
  */
 NODISCARD int grpc_session_feed(struct grpc_session *g, struct bytes in,
 				struct err *err);
