@@ -170,7 +170,7 @@ static int push_ingest_inflate(struct pushing *p, struct bytes *part,
 {
 	if (gzip_sniff(*part) != GZIP_GZIP)
 		return 0;
-	return pushing_inflate(p, PUSH_GZIP, *part, out, part, err);
+	return pushing_inflate(p, COMPRESSION_GZIP, *part, out, part, err);
 }
 
 /* Note that a recording has nothing that is kept, or that a part of it is missing. */

@@ -316,28 +316,27 @@ int pushing_take_memory(struct pushing *p, int64_t bytes, struct err *err)
 		"no memory for the request: the part of --ingest.memory that uploads, or this sender, may use is in use; retry later");
 }
 
-int pushing_inflate(struct pushing *p, enum push_compression c,
-		    struct bytes body, struct buf *out, struct bytes *message,
-		    struct err *err)
+int pushing_inflate(struct pushing *p, enum compression c, struct bytes body,
+		    struct buf *out, struct bytes *message, struct err *err)
 {
 	size_t size = 0;
-	int rc = push_body_size(c, body, p->r->o.max_profile + 2 * MIB, &size,
-				err);
+	int rc = compressed_body_size(c, body, p->r->o.max_profile + 2 * MIB,
+				      &size, err);
 
-	p->taken += (int64_t)push_body_memory(c, body, size);
+	p->taken += (int64_t)compressed_body_memory(c, body, size);
 	if (!rc)
 		rc = pushing_take_memory(p, p->taken, err);
 	*out = buf_init(size ? size : 1);
 	return rc ? rc :
-		    push_body_decode(c, profile_store_zstd(p->tools), body, out,
-				     message, err);
+		    compressed_body_decode(c, profile_store_zstd(p->tools),
+					   body, out, message, err);
 }
 
 int pushing_decode(struct pushing *p, struct buf *out, struct bytes *message,
 		   struct err *err)
 {
-	enum push_compression c = PUSH_IDENTITY;
-	int rc = push_body_compression(p->in->content_encoding, &c, err);
+	enum compression c = COMPRESSION_NONE;
+	int rc = compressed_body_kind(p->in->content_encoding, &c, err);
 
 	return rc ? rc : pushing_inflate(p, c, p->in->body, out, message, err);
 }

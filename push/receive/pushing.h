@@ -9,6 +9,7 @@
 #ifndef PUSH_RECEIVE_PUSHING_H
 #define PUSH_RECEIVE_PUSHING_H
 
+#include "base/compressed_body.h"
 #include "base/vec.h"
 #include "convert/conversion/convert_caller.h"
 #include "ingest/profile_store.h"
@@ -17,7 +18,6 @@
 #include "push/labels/push_types.h"
 #include "push/receive/push_receiver.h"
 #include "push/receive/series_quota.h"
-#include "push/wire/push_body.h"
 
 /* The counters of a receiver, one of each for each protocol. */
 struct push_metrics {
@@ -115,9 +115,9 @@ NODISCARD int pushing_take_memory(struct pushing *p, int64_t bytes,
 /*
  * Decompress the body of a request, or a part of it. The memory is taken from the
  * limiter before. The caller frees `out` in any case. ERR_INVALID, ERR_TOOBIG as for
- * push_body_decode(); ERR_LIMIT.
+ * compressed_body_decode(); ERR_LIMIT.
  */
-NODISCARD int pushing_inflate(struct pushing *p, enum push_compression c,
+NODISCARD int pushing_inflate(struct pushing *p, enum compression c,
 			      struct bytes body, struct buf *out,
 			      struct bytes *message, struct err *err);
 

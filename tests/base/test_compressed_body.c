@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compressed bodies: how large they say to be, and what becomes of lies. */
-#include "push/wire/push_body.h"
+#include "base/compressed_body.h"
 
 #include "base/gzip.h"
 #include "base/units.h"
@@ -18,17 +18,18 @@ struct opened {
 	struct err err;
 };
 
-static int opened_run(struct opened *o, enum push_compression c)
+static int opened_run(struct opened *o, enum compression c)
 {
 	int rc;
 
 	o->err = (struct err){ .msg = "" };
 	buf_fini(&o->out);
-	rc = push_body_size(c, buf_bytes(&o->body), MAX, &o->size, &o->err);
+	rc = compressed_body_size(c, buf_bytes(&o->body), MAX, &o->size,
+				  &o->err);
 	o->out = buf_init(o->size ? o->size : 1);
 	return rc ? rc :
-		    push_body_decode(c, o->zstd, buf_bytes(&o->body), &o->out,
-				     &o->message, &o->err);
+		    compressed_body_decode(c, o->zstd, buf_bytes(&o->body),
+					   &o->out, &o->message, &o->err);
 }
 
 static void opened_begin(struct opened *o)
@@ -68,91 +69,112 @@ static void put_zstd(struct opened *o, size_t n)
 	buf_fini(&zeros);
 }
 
-Test(push_body, the_header_names_the_compression)
+Test(compressed_body, the_header_names_the_compression)
 {
 	static const struct {
 		const char *header;
-		enum push_compression c;
+		enum compression c;
 	} cases[] = {
-		{ "", PUSH_IDENTITY }, { "identity", PUSH_IDENTITY },
-		{ "gzip", PUSH_GZIP }, { "GZIP", PUSH_GZIP },
-		{ "zstd", PUSH_ZSTD },
+		{ "", COMPRESSION_NONE },     { "identity", COMPRESSION_NONE },
+		{ "gzip", COMPRESSION_GZIP }, { "GZIP", COMPRESSION_GZIP },
+		{ "zstd", COMPRESSION_ZSTD },
 	};
-	enum push_compression c;
+	enum compression c;
 	struct err err = { .msg = "" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		cr_expect(!push_body_compression(cases[i].header, &c, NULL));
+		cr_expect(!compressed_body_kind(cases[i].header, &c, NULL));
 		cr_expect(c == cases[i].c);
 	}
-	cr_expect(push_body_compression("br", &c, &err) == ERR_MEDIA);
+	cr_expect(compressed_body_kind("br", &c, &err) == ERR_MEDIA);
 	cr_expect(strstr(err.msg, "\"br\""), "%s", err.msg);
 }
 
-Test(push_body, a_body_that_is_not_compressed_is_the_message)
+Test(compressed_body, the_first_bytes_tell_the_compression)
+{
+	struct opened o;
+
+	opened_begin(&o);
+	cr_expect(compressed_body_sniff(buf_bytes(&o.body)) ==
+		  COMPRESSION_NONE);
+	buf_add(&o.body, "\x28\xb5\x2f", 3);
+	cr_expect(compressed_body_sniff(buf_bytes(&o.body)) ==
+		  COMPRESSION_NONE);
+	buf_reset(&o.body);
+	put_gzip(&o, 10);
+	cr_expect(compressed_body_sniff(buf_bytes(&o.body)) ==
+		  COMPRESSION_GZIP);
+	buf_reset(&o.body);
+	put_zstd(&o, 10);
+	cr_expect(compressed_body_sniff(buf_bytes(&o.body)) ==
+		  COMPRESSION_ZSTD);
+	opened_end(&o);
+}
+
+Test(compressed_body, a_body_that_is_not_compressed_is_the_message)
 {
 	struct opened o;
 
 	opened_begin(&o);
 	buf_str(&o.body, "hello");
-	cr_expect(!opened_run(&o, PUSH_IDENTITY));
+	cr_expect(!opened_run(&o, COMPRESSION_NONE));
 	cr_expect(!o.size, "it takes no more memory");
 	cr_expect(o.message.ptr == o.body.ptr);
 	opened_end(&o);
 }
 
-Test(push_body, a_body_says_its_size)
+Test(compressed_body, a_body_says_its_size)
 {
 	struct opened o;
 
 	opened_begin(&o);
 	put_gzip(&o, 5000);
-	cr_expect(!opened_run(&o, PUSH_GZIP), "%s", o.err.msg);
+	cr_expect(!opened_run(&o, COMPRESSION_GZIP), "%s", o.err.msg);
 	cr_expect(o.size == 5000 && o.message.len == 5000);
 	buf_reset(&o.body);
 	put_zstd(&o, 6000);
-	cr_expect(!opened_run(&o, PUSH_ZSTD), "%s", o.err.msg);
+	cr_expect(!opened_run(&o, COMPRESSION_ZSTD), "%s", o.err.msg);
 	cr_expect(o.size == 6000 && o.message.len == 6000);
 	opened_end(&o);
 }
 
-Test(push_body, what_is_too_large_is_refused_before_it_is_decompressed)
+Test(compressed_body, what_is_too_large_is_refused_before_it_is_decompressed)
 {
 	struct opened o;
 
 	opened_begin(&o);
 	put_gzip(&o, MAX + 1);
-	cr_expect(opened_run(&o, PUSH_GZIP) == ERR_TOOBIG);
+	cr_expect(opened_run(&o, COMPRESSION_GZIP) == ERR_TOOBIG);
 	cr_expect(strstr(o.err.msg, "1048577"), "%s", o.err.msg);
 	cr_expect(!o.out.cap);
 	buf_reset(&o.body);
 	put_zstd(&o, MAX + 1);
-	cr_expect(opened_run(&o, PUSH_ZSTD) == ERR_TOOBIG);
+	cr_expect(opened_run(&o, COMPRESSION_ZSTD) == ERR_TOOBIG);
 	cr_expect(!o.out.cap);
 	opened_end(&o);
 }
 
 /* Two frames, as encoders of streams write them, do not say their size. */
-Test(push_body, a_body_of_unknown_size_may_be_32_times_as_large)
+Test(compressed_body, a_body_of_unknown_size_may_be_32_times_as_large)
 {
 	struct opened o;
 
 	opened_begin(&o);
 	put_zstd(&o, 10);
 	put_zstd(&o, 10);
-	cr_expect(!opened_run(&o, PUSH_ZSTD), "%s", o.err.msg);
+	cr_expect(!opened_run(&o, COMPRESSION_ZSTD), "%s", o.err.msg);
 	cr_expect(o.size == 32 * o.body.len);
 	cr_expect(o.message.len == 20);
 	buf_reset(&o.body);
 	put_zstd(&o, 100000);
 	put_zstd(&o, 100000);
-	cr_expect(opened_run(&o, PUSH_ZSTD) == ERR_TOOBIG);
+	cr_expect(opened_run(&o, COMPRESSION_ZSTD) == ERR_TOOBIG);
 	cr_expect(strstr(o.err.msg, "32 times"), "%s", o.err.msg);
 	opened_end(&o);
 }
 
 /* A frame of a few bytes may ask its reader for a window of 128 MB. */
-Test(push_body, the_window_of_a_decompressor_counts)
+Test(compressed_body, the_window_of_a_decompressor_counts)
 {
 	static const uint8_t frame[] = { 0x28,    0xb5, 0x2f, 0xfd, 0,
 					 17 << 3, 1,    0,    0 };
@@ -163,33 +185,34 @@ Test(push_body, the_window_of_a_decompressor_counts)
 	opened_begin(&o);
 	buf_add(&o.body, skipped, sizeof(skipped));
 	buf_add(&o.body, frame, sizeof(frame));
-	cr_expect(push_body_memory(PUSH_ZSTD, buf_bytes(&o.body), 5) ==
-		  ((size_t)1 << 27) + 5);
-	cr_expect(push_body_memory(PUSH_GZIP, buf_bytes(&o.body), 5) == 5);
+	cr_expect(compressed_body_memory(COMPRESSION_ZSTD, buf_bytes(&o.body),
+					 5) == ((size_t)1 << 27) + 5);
+	cr_expect(compressed_body_memory(COMPRESSION_GZIP, buf_bytes(&o.body),
+					 5) == 5);
 	buf_reset(&o.body);
 	put_zstd(&o, 6000);
-	cr_expect(push_body_memory(PUSH_ZSTD, buf_bytes(&o.body), 5) <
-		  (size_t)1 << 23);
+	cr_expect(compressed_body_memory(COMPRESSION_ZSTD, buf_bytes(&o.body),
+					 5) < (size_t)1 << 23);
 	opened_end(&o);
 }
 
-Test(push_body, damage_and_lies_are_refused)
+Test(compressed_body, damage_and_lies_are_refused)
 {
 	struct opened o;
 
 	opened_begin(&o);
 	buf_str(&o.body, "hello");
-	cr_expect(opened_run(&o, PUSH_GZIP) == ERR_INVALID);
-	cr_expect(opened_run(&o, PUSH_ZSTD) == ERR_INVALID);
+	cr_expect(opened_run(&o, COMPRESSION_GZIP) == ERR_INVALID);
+	cr_expect(opened_run(&o, COMPRESSION_ZSTD) == ERR_INVALID);
 	buf_reset(&o.body);
 	/* The end of the stream is the size; here that of the second member. */
 	put_gzip(&o, 5000);
 	put_gzip(&o, 5);
-	cr_expect(opened_run(&o, PUSH_GZIP) == ERR_INVALID);
+	cr_expect(opened_run(&o, COMPRESSION_GZIP) == ERR_INVALID);
 	cr_expect(strstr(o.err.msg, "one member"), "%s", o.err.msg);
 	buf_reset(&o.body);
 	put_zstd(&o, 5000);
 	o.body.len -= 2;
-	cr_expect(opened_run(&o, PUSH_ZSTD) == ERR_INVALID);
+	cr_expect(opened_run(&o, COMPRESSION_ZSTD) == ERR_INVALID);
 	opened_end(&o);
 }

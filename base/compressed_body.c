@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "push/wire/push_body.h"
+#include "base/compressed_body.h"
 
+#include <string.h>
 #include <strings.h>
 
 #include "base/gzip.h"
 #include "base/units.h"
 
-int push_body_compression(const char *content_encoding,
-			  enum push_compression *out, struct err *err)
+int compressed_body_kind(const char *content_encoding, enum compression *out,
+			 struct err *err)
 {
 	static const struct {
 		const char *name;
-		enum push_compression value;
+		enum compression value;
 	} names[] = {
-		{ "", PUSH_IDENTITY },
-		{ "identity", PUSH_IDENTITY },
-		{ "gzip", PUSH_GZIP },
-		{ "zstd", PUSH_ZSTD },
+		{ "", COMPRESSION_NONE },
+		{ "identity", COMPRESSION_NONE },
+		{ "gzip", COMPRESSION_GZIP },
+		{ "zstd", COMPRESSION_ZSTD },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -31,11 +32,24 @@ int push_body_compression(const char *content_encoding,
 		content_encoding);
 }
 
+enum compression compressed_body_sniff(struct bytes body)
+{
+	/* The magic number of a frame: RFC 8878, 3.1.1. */
+	static const uint8_t zstd[] = { 0x28, 0xb5, 0x2f, 0xfd };
+
+	if (gzip_sniff(body) == GZIP_GZIP)
+		return COMPRESSION_GZIP;
+	return body.len >= sizeof(zstd) &&
+			       !memcmp(body.ptr, zstd, sizeof(zstd)) ?
+		       COMPRESSION_ZSTD :
+		       COMPRESSION_NONE;
+}
+
 /*
  * Return the size that a gzip stream claims to have decompressed, or 0 if it is
  * too short (RFC 1952, 2.3.1).
  */
-static size_t push_body_gzip_size(struct bytes b)
+static size_t compressed_body_gzip_size(struct bytes b)
 {
 	const uint8_t *p = b.len >= 18 ? b.ptr + b.len - 4 : NULL;
 
@@ -44,15 +58,15 @@ static size_t push_body_gzip_size(struct bytes b)
 		   0;
 }
 
-int push_body_size(enum push_compression c, struct bytes body, size_t max,
-		   size_t *size, struct err *err)
+int compressed_body_size(enum compression c, struct bytes body, size_t max,
+			 size_t *size, struct err *err)
 {
 	*size = 0;
-	if (c == PUSH_GZIP)
-		*size = push_body_gzip_size(body);
-	else if (c == PUSH_ZSTD && zstd_declared_size(body, size, NULL))
-		*size = body.len < max / PUSH_BODY_RATIO ?
-				body.len * PUSH_BODY_RATIO :
+	if (c == COMPRESSION_GZIP)
+		*size = compressed_body_gzip_size(body);
+	else if (c == COMPRESSION_ZSTD && zstd_declared_size(body, size, NULL))
+		*size = body.len < max / COMPRESSED_BODY_RATIO ?
+				body.len * COMPRESSED_BODY_RATIO :
 				max;
 	if (*size <= max)
 		return 0;
@@ -62,13 +76,15 @@ int push_body_size(enum push_compression c, struct bytes body, size_t max,
 		*size);
 }
 
-size_t push_body_memory(enum push_compression c, struct bytes body, size_t size)
+size_t compressed_body_memory(enum compression c, struct bytes body,
+			      size_t size)
 {
-	return size + (c == PUSH_ZSTD ? zstd_window(body) : 0);
+	return size + (c == COMPRESSION_ZSTD ? zstd_window(body) : 0);
 }
 
 /* Decompress a gzip stream of one member. */
-static int push_body_gunzip(struct bytes body, struct buf *out, struct err *err)
+static int compressed_body_gunzip(struct bytes body, struct buf *out,
+				  struct err *err)
 {
 	int rc = gzip_decompress_once(body, out, err);
 
@@ -82,8 +98,8 @@ static int push_body_gunzip(struct bytes body, struct buf *out, struct err *err)
 }
 
 /* Decompress frames of zstd. */
-static int push_body_unzstd(struct zstd *z, struct bytes body, struct buf *out,
-			    struct err *err)
+static int compressed_body_unzstd(struct zstd *z, struct bytes body,
+				  struct buf *out, struct err *err)
 {
 	int rc = zstd_decompress_all(z, body, out, err);
 
@@ -91,22 +107,23 @@ static int push_body_unzstd(struct zstd *z, struct bytes body, struct buf *out,
 		return err_set(
 			err, rc,
 			"the request is compressed with zstd, does not say its size, and is more than %d times as large decompressed: send it with its size, or uncompressed",
-			PUSH_BODY_RATIO);
+			COMPRESSED_BODY_RATIO);
 	return rc ? err_wrap(err, ERR_INVALID,
 			     "the body of the request is no zstd stream") :
 		    0;
 }
 
-int push_body_decode(enum push_compression c, struct zstd *z, struct bytes body,
-		     struct buf *out, struct bytes *message, struct err *err)
+int compressed_body_decode(enum compression c, struct zstd *z,
+			   struct bytes body, struct buf *out,
+			   struct bytes *message, struct err *err)
 {
 	int rc;
 
 	*message = body;
-	if (c == PUSH_IDENTITY)
+	if (c == COMPRESSION_NONE)
 		return 0;
-	rc = c == PUSH_GZIP ? push_body_gunzip(body, out, err) :
-			      push_body_unzstd(z, body, out, err);
+	rc = c == COMPRESSION_GZIP ? compressed_body_gunzip(body, out, err) :
+				     compressed_body_unzstd(z, body, out, err);
 	*message = buf_bytes(out);
 	return rc;
 }
