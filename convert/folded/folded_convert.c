@@ -80,7 +80,7 @@ static int folded_convert_split(const struct folding *f, struct str line,
 	if (!cut || !str_to_i64(number, value) || *value < 0)
 		return err_set(
 			err, ERR_INVALID,
-			"line %zu is no folded stack, such as \"main;work;sum 12\": it does not end with a blank and a whole number from 0 (other profiles need the parameter format=pprof or format=jfr)",
+			"line %zu is no folded stack, such as \"main;work;sum 12\": it does not end with a blank and a whole number from 0",
 			f->line);
 	if (__builtin_mul_overflow(*value, f->o->factor, value))
 		return err_set(err, ERR_INVALID,

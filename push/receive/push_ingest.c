@@ -241,6 +241,17 @@ static struct stack_head push_ingest_head(const struct pushing *p,
 	return head;
 }
 
+/* Say how to send another format: folded stacks are what is taken without a parameter. */
+static void push_ingest_suggest(struct err *err)
+{
+	const struct err why = *err;
+
+	(void)err_set(
+		err, why.code,
+		"%s (other profiles need the parameter format=pprof or format=jfr)",
+		why.msg);
+}
+
 /* Convert folded stacks. */
 static int push_ingest_folded(struct pushing *p, struct ingest_request *q,
 			      struct err *err)
@@ -269,6 +280,8 @@ static int push_ingest_folded(struct pushing *p, struct ingest_request *q,
 		o.head = push_ingest_head(p, q, suffix);
 		o.factor = suffix->is_sampled ? o.head.period : 1;
 		rc = folded_convert(str_from(q->profile), &o, err);
+		if (rc == ERR_INVALID && !p->in->format.len)
+			push_ingest_suggest(err);
 	}
 	buf_fini(&inflated);
 	return rc;
