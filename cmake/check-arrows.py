@@ -45,6 +45,7 @@ THIRD_PARTY = {
     'gnutls/gnutls.h': {'web/auth/tls.c', 'web/auth/tls_session.c'},
     'gnutls/x509.h': {'web/auth/tls.c'},
     'jansson.h': {
+        'adhoc/adhoc_meta.c',
         'base/yaml_json.c',
         'client/transfer/said.c',
         'cmd/cli/api_client.c',

@@ -138,7 +138,8 @@ int local_ask(const struct web_options *o, const struct local_request *from,
 
 	*out = (struct local_answer){ 0 };
 	if (!rc)
-		route = route_find(web_routes, r.path, &r.segment);
+		route = route_find(web_routes, str_of("GET"), r.path,
+				   &r.segment);
 	if (!rc && (!route || route->kind != ROUTE_READ))
 		rc = err_set(err, ERR_INVALID,
 			     "%.*s needs a running server (--server)",

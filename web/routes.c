@@ -121,6 +121,11 @@ const struct route web_routes[] = {
 	{ "/api/v1/profile_types", api_profile_types, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/targets/profile", api_targets_profile, ROUTE_WRITE,
 	  SCOPE_READ | SCOPE_WRITE },
+	{ "/api/v1/adhoc", api_adhoc_upload, ROUTE_BODY, SCOPE_READ },
+	{ "/api/v1/adhoc", api_adhoc_list, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/adhoc/*", api_adhoc_keep, ROUTE_WRITE, SCOPE_READ },
+	{ "/api/v1/adhoc/*", api_adhoc_remove, ROUTE_REMOVE, SCOPE_READ },
+	{ "/api/v1/adhoc/*", api_adhoc_show, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/status/runtimeinfo", api_status_runtimeinfo, ROUTE_READ,
 	  SCOPE_READ },
 	{ "/api/v1/status/queries", api_status_queries, ROUTE_QUICK,
@@ -136,6 +141,8 @@ const struct route web_routes[] = {
 	  SCOPE_ADMIN },
 	{ "/querier.v1.QuerierService/*", api_connect, ROUTE_MESSAGE,
 	  SCOPE_READ },
+	{ "/adhocprofiles.v1.AdHocProfileService/Upload", api_connect,
+	  ROUTE_BODY, SCOPE_READ },
 	{ "/settings.v1.SettingsService/*", api_connect, ROUTE_MESSAGE,
 	  SCOPE_READ },
 	{ "/settings.v1.RecordingRulesService/*", api_connect, ROUTE_MESSAGE,
@@ -223,6 +230,7 @@ const struct route *web_routes_of(bool database)
 static const struct route ui_pages[] = {
 	{ "/", assets_page, ROUTE_OPEN, 0 },
 	{ "/compare", assets_page, ROUTE_OPEN, 0 },
+	{ "/adhoc", assets_page, ROUTE_OPEN, 0 },
 	{ "/targets", assets_page, ROUTE_OPEN, 0 },
 	{ "/status", assets_page, ROUTE_OPEN, 0 },
 	{ "/assets/*", assets_file, ROUTE_OPEN, 0 },
@@ -241,7 +249,8 @@ static void write_route(struct json *j, const struct route *t)
 	json_key(j, "path");
 	json_text(j, t->path);
 	json_key(j, "method");
-	json_text(j, route_changes(t) || t->kind == ROUTE_MESSAGE ? "POST" :
+	json_text(j, t->kind == ROUTE_REMOVE                      ? "DELETE" :
+		     route_changes(t) || t->kind == ROUTE_MESSAGE ? "POST" :
 								    "GET");
 	json_key(j, "scope");
 	json_text(j, web_config_scope_text(t->scope));
@@ -261,7 +270,8 @@ static void api_status_routes(void *ctx, struct request *r UNUSED,
 	for (const struct route *t = pages; t && t->path; t++)
 		write_route(&j, t);
 	for (const struct route *t = web_routes_of(w->o.db); t->path; t++) {
-		if (!pages || !route_find(pages, str_of(t->path), &segment))
+		if (!pages || !route_find(pages, str_of("GET"), str_of(t->path),
+					  &segment))
 			write_route(&j, t);
 	}
 	json_end(&j, ']');

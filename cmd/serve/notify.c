@@ -21,7 +21,7 @@
  */
 static void send_state(const char *state)
 {
-	const char *path = env_find("NOTIFY_SOCKET");
+	const char *path = env_find(NOTIFY_VARIABLE);
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	size_t len = path ? strlen(path) : 0;
 	int fd;
@@ -42,9 +42,16 @@ static void send_state(const char *state)
 	close(fd);
 }
 
-void notify_ready(void)
+void notify_ready(const char *url)
 {
-	send_state("READY=1\nSTATUS=scraping targets and answering requests");
+	char text[512];
+
+	snprintf(
+		text, sizeof(text),
+		"READY=1\nSTATUS=scraping targets and answering requests at %s\n" NOTIFY_URL
+		"=%s",
+		url, url);
+	send_state(text);
 }
 
 void notify_reloading(void)

@@ -11,8 +11,14 @@
 #ifndef CMD_SERVE_NOTIFY_H
 #define CMD_SERVE_NOTIFY_H
 
-/* The server is ready; also sent after a reload. */
-void notify_ready(void);
+/* The variable of the environment that names the socket. */
+#define NOTIFY_VARIABLE "NOTIFY_SOCKET"
+
+/* The line of the message that says where the server listens; systemd ignores it. */
+#define NOTIFY_URL "X_EVERPROF_URL"
+
+/* The server is ready, and listens at this URL; also sent after a reload. */
+void notify_ready(const char *url);
 
 /* The server starts to reload its configuration. */
 void notify_reloading(void);

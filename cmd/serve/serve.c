@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "adhoc/adhoc_store.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/mem_profile.h"
@@ -53,6 +54,8 @@ struct serve {
 	struct scraper *scraper;
 	struct receiver *receiver;
 	struct push_receiver *push;
+	struct adhoc_store *adhoc; /* NULL: no files are taken */
+	char *adhoc_dir;
 	struct sender *sender;
 	char *cursors; /* directory of the cursors of remote write */
 	struct discovery *discovery;
@@ -60,6 +63,7 @@ struct serve {
 	struct self_profiler *profiler;
 	struct symbolizer *symbolizer; /* NULL: reports have no more names */
 	struct web *web;
+	char *url; /* where it listens */
 };
 
 /* Format all flags for the status API. */
@@ -232,6 +236,25 @@ static void make_receivers(struct serve *s)
 		.metrics = s->metrics });
 }
 
+/* Open the files that were uploaded to look at. */
+static int start_adhoc(struct serve *s, struct err *err)
+{
+	const struct adhoc_options o = {
+		.dir = s->adhoc_dir = mem_printf("%s/adhoc", s->f.path),
+		.max_bytes = s->f.adhoc_size,
+		.ttl_ms = s->f.adhoc_ttl_ms,
+		.max_profile = (size_t)s->f.max_profile,
+		.limiter = s->limiter,
+		.clock_steady_ms = s->f.clock_steady_ms ?: -1,
+		.log = &s->log,
+		.metrics = s->metrics,
+	};
+
+	if (s->agent || !s->f.adhoc_size)
+		return 0;
+	return adhoc_store_open(&o, &s->adhoc, err);
+}
+
 static int start_web(struct serve *s, struct err *err)
 {
 	struct web_options o = {
@@ -247,6 +270,7 @@ static int start_web(struct serve *s, struct err *err)
 					 s->limiter),
 		.pusher = push_endpoint(s->push, s->f.push_receiver),
 		.sender = sender_endpoint(s->sender),
+		.adhoc = s->adhoc,
 		.discoveries = discovery_endpoint(s->discovery),
 		.collector = ebpf_service_endpoint(s->ebpf),
 		.profiler = self_profile_endpoint(s->profiler),
@@ -311,18 +335,22 @@ static bool serve_needs_no_config(const struct serve *s)
 	       !strcmp(s->f.config_file, s->f.default_config_file);
 }
 
-/* Log where the server listens, and what an operator may have overlooked. */
-static void serve_announce(struct serve *s)
+/* Return where the server listens; the caller frees it. */
+static char *serve_url(const struct serve *s)
 {
-	const char *exposure = web_exposure(s->web);
 	CLEANUP(mem_freep)
 	char *host = mem_strndup((struct str){
 		.ptr = s->f.address,
 		.len = (size_t)(strrchr(s->f.address, ':') - s->f.address) });
-	CLEANUP(mem_freep)
-	char *url = mem_printf("%s://%s:%u/", web_scheme(s->web),
-			       *host ? host : "localhost", web_port(s->web));
 
+	return mem_printf("%s://%s:%u/", web_scheme(s->web),
+			  *host ? host : "localhost", web_port(s->web));
+}
+
+/* Log where the server listens, and what an operator may have overlooked. */
+static void serve_announce(struct serve *s)
+{
+	const char *exposure = web_exposure(s->web);
 	if (!reloader_job_count(s->reloader) &&
 	    !reloader_has_ebpf(s->reloader) && !serve_is_sent(s))
 		log_event(
@@ -339,7 +367,7 @@ static void serve_announce(struct serve *s)
 			  LOG_FIELDS(log_text("address", s->f.address)));
 	serve_announce_grpc(s);
 	log_event(&s->log, LOG_INFO, "everprof is ready",
-		  LOG_FIELDS(log_text("url", url),
+		  LOG_FIELDS(log_text("url", s->url),
 			     log_text("version", EVERPROF_VERSION)));
 }
 
@@ -368,11 +396,14 @@ static int serve_start(struct serve *s, int64_t sync_ms, struct err *err)
 		rc = start_scraper(s, err);
 	}
 	if (!rc)
+		rc = start_adhoc(s, err);
+	if (!rc)
 		rc = start_web(s, err);
 	if (!rc) {
 		web_set_ready(s->web, true);
+		s->url = serve_url(s);
 		serve_announce(s);
-		notify_ready();
+		notify_ready(s->url);
 	}
 	return rc;
 }
@@ -399,6 +430,9 @@ static void serve_stop(struct serve *s)
 	scrape_stop(s->scraper);
 	web_stop(s->web);
 	web_free(s->web);
+	adhoc_store_close(s->adhoc);
+	mem_free(s->adhoc_dir);
+	mem_free(s->url);
 	sender_free(s->sender);
 	mem_free(s->cursors);
 	discovery_free(s->discovery);
@@ -465,7 +499,7 @@ static void wait_for_signal(struct serve *s, const sigset_t *set)
 			continue;
 		notify_reloading();
 		(void)!reloader_reload(s->reloader, &err);
-		notify_ready();
+		notify_ready(s->url);
 	}
 }
 

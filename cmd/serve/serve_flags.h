@@ -69,6 +69,8 @@ struct serve_flags {
 	bool push_receiver;
 	bool mcp;
 	int64_t max_new_series;
+	int64_t adhoc_size;
+	int64_t adhoc_ttl_ms;
 	bool access_log;
 };
 

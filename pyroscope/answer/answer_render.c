@@ -16,7 +16,8 @@
 /* A request whose answers are converted. */
 struct rendering {
 	struct pyroscope_call *call;
-	const struct render_request *r;
+	const struct render_request *r; /* NULL: an uploaded file is rendered */
+	bool is_diff;
 	struct json j;
 	struct growth_meter meter;
 };
@@ -102,7 +103,7 @@ static int render_list(struct rendering *x, struct bytes flame, bool names,
 		json_text(&x->j, "total");
 	if (is_empty && !names) {
 		json_begin(&x->j, '[');
-		for (int i = 0; i < (x->r->is_diff ? 7 : 4); i++)
+		for (int i = 0; i < (x->is_diff ? 7 : 4); i++)
 			json_int(&x->j, 0);
 		json_end(&x->j, ']');
 	}
@@ -128,7 +129,7 @@ static int render_flame(struct rendering *x, struct bytes flame,
 	json_key(&x->j, "maxSelf");
 	json_int(&x->j, render_number(flame, 4));
 	json_end(&x->j, '}');
-	if (!x->r->is_diff)
+	if (!x->is_diff)
 		return rc;
 	json_key(&x->j, "leftTicks");
 	json_int(&x->j, render_number(flame, 5));
@@ -138,21 +139,21 @@ static int render_flame(struct rendering *x, struct bytes flame,
 }
 
 /* Write what the values are, by the names that Pyroscope gives them. */
-static void render_metadata(struct rendering *x, const struct profile_id *id)
+static void render_metadata(struct rendering *x, const struct value_type *value)
 {
 	static const char *const objects[] = { "inuse_objects", "alloc_objects",
 					       "goroutine", "samples" };
-	bool is_cpu = str_is(id->value.type, "cpu");
-	struct str units = is_cpu ? str_of("samples") : id->value.unit;
+	bool is_cpu = str_is(value->type, "cpu");
+	struct str units = is_cpu ? str_of("samples") : value->unit;
 
 	for (size_t i = 0; i < ARRAY_SIZE(objects); i++) {
-		if (str_is(id->value.type, objects[i]))
+		if (str_is(value->type, objects[i]))
 			units = str_of("objects");
 	}
 	json_key(&x->j, "metadata");
 	json_begin(&x->j, '{');
 	json_key(&x->j, "format");
-	json_text(&x->j, x->r->is_diff ? "double" : "single");
+	json_text(&x->j, x->is_diff ? "double" : "single");
 	json_key(&x->j, "spyName");
 	json_text(&x->j, "");
 	json_key(&x->j, "sampleRate");
@@ -160,7 +161,7 @@ static void render_metadata(struct rendering *x, const struct profile_id *id)
 	json_key(&x->j, "units");
 	json_str(&x->j, units);
 	json_key(&x->j, "name");
-	json_str(&x->j, id->value.type);
+	json_str(&x->j, value->type);
 	json_end(&x->j, '}');
 }
 
@@ -323,8 +324,8 @@ static struct bytes render_field(const struct buf *answer, uint64_t number)
 	return (struct bytes){ .len = 0 };
 }
 
-/* Write the whole answer. */
-static int render_write(struct rendering *x, const struct profile_id *id,
+/* Begin the answer: everything but the timeline, and the end. */
+static int render_begin(struct rendering *x, const struct value_type *value,
 			struct bytes flame, struct err *err)
 {
 	int rc;
@@ -333,8 +334,17 @@ static int render_write(struct rendering *x, const struct profile_id *id,
 	json_key(&x->j, "version");
 	json_int(&x->j, 1);
 	rc = render_flame(x, flame, err);
-	render_metadata(x, id);
-	if (!rc && !x->r->is_diff)
+	render_metadata(x, value);
+	return rc;
+}
+
+/* Write the whole answer. */
+static int render_write(struct rendering *x, const struct profile_id *id,
+			struct bytes flame, struct err *err)
+{
+	int rc = render_begin(x, &id->value, flame, err);
+
+	if (!rc && !x->is_diff)
 		rc = render_timeline(x, err);
 	json_end(&x->j, '}');
 	return rc;
@@ -353,10 +363,25 @@ static int render_read_id(const struct pyroscope_call *c, struct str query,
 	return rc;
 }
 
+int answer_render_file(struct pyroscope_call *c, struct bytes flame,
+		       const struct value_type *value, bool is_diff,
+		       struct err *err)
+{
+	struct rendering x = { .call = c,
+			       .is_diff = is_diff,
+			       .j = json_init(c->out) };
+	int rc = render_begin(&x, value, flame, err);
+
+	json_end(&x.j, '}');
+	return rc;
+}
+
 int answer_render(struct pyroscope_call *c, const struct render_request *r,
 		  struct err *err)
 {
-	struct rendering x = { .call = c, .r = r, .j = json_init(c->out) };
+	struct rendering x = {
+		.call = c, .r = r, .is_diff = r->is_diff, .j = json_init(c->out)
+	};
 	struct profile_query query;
 	struct buf answer = { 0 };
 	struct buf left = { 0 };

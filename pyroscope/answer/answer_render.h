@@ -40,6 +40,14 @@ struct render_request {
 NODISCARD int answer_render(struct pyroscope_call *c,
 			    const struct render_request *r, struct err *err);
 
+/*
+ * Append a flame graph (the message FlameGraph, or FlameGraphDiff) to c->out in the same
+ * form, without a timeline. Errors of query_take().
+ */
+NODISCARD int answer_render_file(struct pyroscope_call *c, struct bytes flame,
+				 const struct value_type *value, bool is_diff,
+				 struct err *err);
+
 /* The same as text in the language DOT, of one side. */
 NODISCARD int answer_render_dot(struct pyroscope_call *c,
 				const struct render_request *r,

@@ -458,3 +458,61 @@ int answer_diff(struct pyroscope_call *c, struct err *err)
 	request_fini(&requests[1]);
 	return rc;
 }
+
+/*
+ * Make a file the only profile of a merge. The caller calls stacks_fini() in any case;
+ * `r` lives until then.
+ */
+static int stacks_open_file(struct stacks *s, struct pyroscope_call *c,
+			    const struct stacks_file *f,
+			    struct profile_request *r, struct err *err)
+{
+	int rc;
+
+	*r = (struct profile_request){ .max_nodes = f->max_nodes };
+	*s = (struct stacks){ .call = c, .request = r };
+	report_options_init(&s->options);
+	s->options.sample_index = f->type;
+	rc = stacks_read_nodes(s, err);
+	if (!rc)
+		rc = stacks_read_filters(s, err);
+	if (rc)
+		return rc;
+	query_merge_init(&s->merge, c->db, c->work, &s->merging);
+	rc = query_merge_bytes(&s->merge, f->raw, err);
+	s->has_profiles = !rc;
+	return rc;
+}
+
+int answer_file_stacks(struct pyroscope_call *c, const struct stacks_file *f,
+		       struct err *err)
+{
+	struct profile_request request;
+	struct pprof *p;
+	struct stacks s;
+	int rc = stacks_open_file(&s, c, f, &request, err);
+
+	if (!rc)
+		rc = stacks_finish(&s, &p, err);
+	if (!rc)
+		rc = stacks_write_flame(&s, p, false, err);
+	stacks_fini(&s);
+	return rc;
+}
+
+int answer_file_diff(struct pyroscope_call *c, const struct stacks_file *base,
+		     const struct stacks_file *now, struct err *err)
+{
+	struct profile_request requests[2];
+	struct stacks left = { 0 };
+	struct stacks right = { 0 };
+	int rc = stacks_open_file(&left, c, base, &requests[0], err);
+
+	if (!rc)
+		rc = stacks_open_file(&right, c, now, &requests[1], err);
+	if (!rc)
+		rc = stacks_write_diff(&left, &right, err);
+	stacks_fini(&left);
+	stacks_fini(&right);
+	return rc;
+}

@@ -24,6 +24,10 @@ struct pyroscope_call {
 	struct arena *arena;           /* for the warning */
 	/* Whether the client understands names of labels such as a.b. */
 	bool all_names;
+	/* Files that were uploaded to look at; NULL: none are taken. */
+	struct adhoc_store *adhoc;
+	struct str user;            /* who asks */
+	struct ingest_share *share; /* of an upload: accounts for its memory */
 	struct profile_request request;
 	struct buf *out; /* the answer is appended */
 	/* What the answer lacks, in a sentence; NULL: nothing. */

@@ -2,12 +2,14 @@
 #include "pyroscope/answer/methods.h"
 
 #include "base/wire_write.h"
+#include "pyroscope/answer/answer_adhoc.h"
 #include "pyroscope/answer/answer_lists.h"
 #include "pyroscope/answer/answer_points.h"
 #include "pyroscope/answer/answer_stacks.h"
 #include "pyroscope/wire/messages.h"
 
 #define QUERIER "querier.v1.QuerierService"
+#define FILES   "adhocprofiles.v1.AdHocProfileService"
 
 /* Answer with an empty message: there are no settings, and no rules. */
 static int methods_nothing(struct pyroscope_call *c UNUSED,
@@ -53,6 +55,14 @@ static const struct pyroscope_method methods[] = {
 	  answer_stats },
 	{ QUERIER, "AnalyzeQuery", &message_empty, &message_empty, NULL,
 	  methods_nothing },
+	{ FILES, "Upload", &message_upload_request, &message_file,
+	  &request_upload, answer_adhoc_upload },
+	{ FILES, "Get", &message_file_request, &message_file, &request_file,
+	  answer_adhoc_get },
+	{ FILES, "List", &message_empty, &message_files, NULL,
+	  answer_adhoc_list },
+	{ FILES, "Diff", &message_file_diff_request, &message_file_diff,
+	  &request_file_diff, answer_adhoc_diff },
 	{ "settings.v1.SettingsService", "Get", &message_empty,
 	  &message_settings, NULL, methods_nothing },
 	{ "settings.v1.RecordingRulesService", "ListRecordingRules",

@@ -435,6 +435,69 @@ static const struct message_field fields_of_diff[] = {
 
 const struct message_type message_diff = { "Diff", fields_of_diff };
 
+static const struct message_field fields_of_upload_request[] = {
+	ONE(1, "name", STRING), ONE(2, "profile", STRING),
+	ONE(3, "max_nodes", INT64), END
+};
+
+const struct message_type message_upload_request = {
+	"AdHocProfilesUploadRequest", fields_of_upload_request
+};
+
+static const struct message_field fields_of_file_request[] = {
+	ONE(1, "id", STRING), ONE(2, "profile_type", STRING),
+	ONE(3, "max_nodes", INT64), END
+};
+
+const struct message_type message_file_request = { "AdHocProfilesGetRequest",
+						   fields_of_file_request };
+
+static const struct message_field fields_of_file[] = {
+	ONE(1, "id", STRING),
+	ONE(2, "name", STRING),
+	ONE(3, "uploaded_at", INT64),
+	ONE(4, "profile_type", STRING),
+	MANY(5, "profile_types", STRING),
+	ONE(6, "flamebearer_profile", STRING),
+	END
+};
+
+const struct message_type message_file = { "AdHocProfilesGetResponse",
+					   fields_of_file };
+
+static const struct message_field fields_of_listed_file[] = {
+	ONE(1, "id", STRING), ONE(2, "name", STRING),
+	ONE(3, "uploaded_at", INT64), END
+};
+
+static const struct message_type message_listed_file = {
+	"AdHocProfilesProfileMetadata", fields_of_listed_file
+};
+
+static const struct message_field fields_of_files[] = {
+	MESSAGES(1, "profiles", message_listed_file), END
+};
+
+const struct message_type message_files = { "AdHocProfilesListResponse",
+					    fields_of_files };
+
+static const struct message_field fields_of_file_diff_request[] = {
+	ONE(1, "left_id", STRING), ONE(2, "right_id", STRING),
+	ONE(3, "profile_type", STRING), ONE(4, "max_nodes", INT64), END
+};
+
+const struct message_type message_file_diff_request = {
+	"AdHocProfilesDiffRequest", fields_of_file_diff_request
+};
+
+static const struct message_field fields_of_file_diff[] = {
+	MANY(1, "profile_types", STRING), ONE(2, "flamebearer_profile", STRING),
+	END
+};
+
+const struct message_type message_file_diff = { "AdHocProfilesDiffResponse",
+						fields_of_file_diff };
+
 static const struct message_field fields_of_stats[] = {
 	ONE(1, "data_ingested", BOOL), ONE(2, "oldest_profile_time", INT64),
 	ONE(3, "newest_profile_time", INT64), END

@@ -152,6 +152,28 @@ static const struct request_field diff_fields[] = {
 	END,
 };
 
+static const struct request_field upload_fields[] = {
+	FIELD(1, TEXT, name),
+	FIELD(2, TEXT, content),
+	FIELD(3, GIVEN, max_nodes),
+	END,
+};
+
+static const struct request_field file_fields[] = {
+	FIELD(1, TEXT, id),
+	FIELD(2, TEXT, type_id),
+	FIELD(3, GIVEN, max_nodes),
+	END,
+};
+
+static const struct request_field file_diff_fields[] = {
+	FIELD(1, TEXT, id),
+	FIELD(2, TEXT, other_id),
+	FIELD(3, TEXT, type_id),
+	FIELD(4, GIVEN, max_nodes),
+	END,
+};
+
 const struct request_layout request_range = { range_fields };
 const struct request_layout request_label_names = { label_names_fields };
 const struct request_layout request_label_values = { label_values_fields };
@@ -162,6 +184,9 @@ const struct request_layout request_stacktraces = { stacktraces_fields };
 const struct request_layout request_span_profile = { span_profile_fields };
 const struct request_layout request_profile = { profile_fields };
 const struct request_layout request_diff = { diff_fields };
+const struct request_layout request_upload = { upload_fields };
+const struct request_layout request_file = { file_fields };
+const struct request_layout request_file_diff = { file_diff_fields };
 
 static int request_read_fields(const struct request_field *fields,
 			       struct bytes message,

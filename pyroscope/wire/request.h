@@ -59,6 +59,10 @@ struct profile_request {
 	struct request_texts profile_ids;
 	struct request_texts trace_ids;
 	struct request_texts span_ids;
+	/* Of an uploaded file: its id, and what was uploaded; of two, the base is `id`. */
+	struct str id;
+	struct str other_id;
+	struct str content;
 	/* Of a difference: the requests of its sides. */
 	struct bytes left;
 	struct bytes right;
@@ -77,6 +81,9 @@ extern const struct request_layout request_stacktraces;
 extern const struct request_layout request_span_profile;
 extern const struct request_layout request_profile;
 extern const struct request_layout request_diff;
+extern const struct request_layout request_upload;
+extern const struct request_layout request_file;
+extern const struct request_layout request_file_diff;
 
 /*
  * Read a request from its wire format. ERR_INVALID: it is malformed, or a field

@@ -20,7 +20,7 @@ int query_merge_account(struct query_merge *g, const struct querier *q,
 {
 	int64_t now =
 		(int64_t)(query_merge_kept(g) + decoder_memory(g->decoder) +
-			  g->fetched.raw.cap + querier_memory(q));
+			  g->fetched.raw.cap + (q ? querier_memory(q) : 0));
 	int64_t more = now - g->taken;
 
 	if (more <= 0)
@@ -138,6 +138,16 @@ int query_add_profile(struct query_merge *g, const struct query_profile *x,
 	if (!rc)
 		rc = query_merge_account(g, x->q, err);
 	return rc ? rc : merge_within(g, x->q, p, x->ops, err);
+}
+
+int query_add_bytes(struct query_merge *g, struct bytes raw, struct err *err)
+{
+	struct pprof *p;
+	int rc = bounded_decode(g->decoder, g->work->memory, raw, &p, err);
+
+	if (!rc)
+		rc = query_merge_account(g, NULL, err);
+	return rc ? rc : merge_within(g, NULL, p, NULL, err);
 }
 
 /*

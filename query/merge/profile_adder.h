@@ -33,7 +33,7 @@ size_t query_merge_kept(const struct query_merge *g);
 
 /*
  * Take from the budget as many bytes as the merge and its buffers have grown
- * since the last call. Returns ERR_LIMIT when the budget is used up.
+ * since the last call. The querier is NULL if nothing is read from storage. Returns ERR_LIMIT when the budget is used up.
  */
 NODISCARD int query_merge_account(struct query_merge *g,
 				  const struct querier *q, struct err *err);
@@ -52,6 +52,13 @@ NODISCARD int query_merge_spend_fetch(void *ctx, size_t bytes, struct err *err);
  */
 NODISCARD int query_add_profile(struct query_merge *g,
 				const struct query_profile *x, struct err *err);
+
+/*
+ * Add a profile that is not stored, decompressed, as the only one of the merge. Errors as
+ * for query_add_profile(), and ERR_INVALID: it is none.
+ */
+NODISCARD int query_add_bytes(struct query_merge *g, struct bytes raw,
+			      struct err *err);
 
 /*
  * Check the deadline. If it has passed and at least one profile is merged, sets

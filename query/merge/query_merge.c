@@ -206,6 +206,16 @@ int query_merge_run(struct query_merge *g, const struct query_spec *s,
 	return rc;
 }
 
+int query_merge_bytes(struct query_merge *g, struct bytes raw, struct err *err)
+{
+	int rc = query_add_bytes(g, raw, err);
+
+	g->has_looked = false;
+	g->series = g->profiles = !rc;
+	release_inputs(g, NULL);
+	return rc;
+}
+
 int query_merge_finish(struct query_merge *g, struct pprof **out,
 		       struct err *err)
 {

@@ -116,6 +116,13 @@ NODISCARD int query_merge_run(struct query_merge *g, const struct query_spec *s,
 			      struct err *err);
 
 /*
+ * Merge a profile that is not stored, decompressed, as the only one: it is one of one
+ * series. ERR_INVALID: it is none; ERR_LIMIT: the memory budget is used up.
+ */
+NODISCARD int query_merge_bytes(struct query_merge *g, struct bytes raw,
+				struct err *err);
+
+/*
  * Finish the merge. *out is the merged profile, which belongs to the merge and
  * may be changed by the caller's report. Returns ERR_LIMIT when the memory
  * budget is used up.

@@ -249,9 +249,14 @@ static void answer_report_count_profiles(struct writing *w,
 		answer_header(w->a, "X-Everprof-Covered-Seconds",
 			      arena_printf(&r->arena, "%.3f",
 					   (double)w->g->looked_ns / 1e9));
-	if (base)
-		answer_header(w->a, "X-Everprof-Profiles-A",
-			      arena_printf(&r->arena, "%zu", base->profiles));
+	if (!base)
+		return;
+	answer_header(w->a, "X-Everprof-Profiles-A",
+		      arena_printf(&r->arena, "%zu", base->profiles));
+	answer_header(w->a, "X-Everprof-Normalize",
+		      w->profile.scaled == NORMALIZE_TOTAL ? "total" :
+		      w->profile.scaled == NORMALIZE_RATE  ? "rate" :
+							     "none");
 }
 
 int answer_report(const struct report_answer *to, struct query_merge *source,

@@ -22,6 +22,16 @@ bool api_push_is_partial(int rc, uint64_t refused);
 /* The methods of the listener for gRPC; the context is the struct web. */
 extern const struct grpc_method api_grpc_methods[];
 
+/*
+ * The handlers of uploaded files: POST /api/v1/adhoc takes one, GET lists them; GET
+ * /api/v1/adhoc/ID tells about one, POST with keep=DURATION keeps it, DELETE removes it.
+ */
+void api_adhoc_upload(void *ctx, struct request *r, struct answer *a);
+void api_adhoc_list(void *ctx, struct request *r, struct answer *a);
+void api_adhoc_show(void *ctx, struct request *r, struct answer *a);
+void api_adhoc_keep(void *ctx, struct request *r, struct answer *a);
+void api_adhoc_remove(void *ctx, struct request *r, struct answer *a);
+
 /* Answer with changes (query/history/changes.h). */
 void api_changes(void *ctx, struct request *r, struct answer *a);
 

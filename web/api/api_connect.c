@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "base/clock.h"
-#include "base/gzip.h"
+#include "base/compressed_body.h"
 #include "pyroscope/answer/methods.h"
 #include "web/api/api.h"
 #include "web/api/context.h"
@@ -35,17 +35,20 @@ static int api_connect_method(struct connecting *c, struct err *err)
 
 	(void)str_cut(path, '/', &path);
 	service = str_cut(path, '/', &path);
-	c->method = pyroscope_method_find(service, c->r->segment);
+	c->method = pyroscope_method_find(service, path);
 	if (c->method)
 		return 0;
 	return err_set(err, ERR_UNSUPPORTED, "%.*s has no method \"%.*s\" here",
-		       STR_ARG(service), STR_ARG(str_clip(c->r->segment, 100)));
+		       STR_ARG(service), STR_ARG(str_clip(path, 100)));
 }
 
 /* Decompress the body, if it is compressed. */
 static int api_connect_inflate(struct connecting *c, struct err *err)
 {
 	const char *encoding = c->r->content_encoding;
+	/* Only an uploaded file comes in a body that is accounted for so. */
+	size_t max = c->r->share.taken ? c->w->o.writer.max_body : MESSAGE_MAX;
+	size_t size = 0;
 	int rc;
 
 	c->body = c->r->body;
@@ -56,18 +59,18 @@ static int api_connect_inflate(struct connecting *c, struct err *err)
 			err, ERR_UNSUPPORTED,
 			"unsupported Content-Encoding \"%.100s\": use gzip or identity",
 			encoding);
-	rc = query_take(&c->a->work, MESSAGE_MAX, err);
+	rc = compressed_body_size(COMPRESSION_GZIP, c->body, max, &size, err);
+	if (rc)
+		return err_set(
+			err, rc,
+			"the request is larger than %zu bytes decompressed",
+			max);
+	rc = query_take(&c->a->work, (int64_t)size, err);
 	if (rc)
 		return rc;
-	c->inflated = buf_init(MESSAGE_MAX);
-	rc = gzip_decompress_once(c->body, &c->inflated, err);
-	c->body = buf_bytes(&c->inflated);
-	if (rc == ERR_TOOBIG)
-		return err_set(err, rc,
-			       "the request is larger than 4 MiB decompressed");
-	return rc ? err_wrap(err, ERR_INVALID,
-			     "the body of the request is no gzip stream") :
-		    0;
+	c->inflated = buf_init(size ? size : 1);
+	return compressed_body_decode(COMPRESSION_GZIP, NULL, c->body,
+				      &c->inflated, &c->body, err);
 }
 
 /* A client may want its answer sooner than --query.timeout. */
@@ -111,6 +114,9 @@ static int api_connect_run(struct connecting *c, struct bytes request,
 	struct pyroscope_call call = {
 		.db = c->w->o.db,
 		.symbolizer = c->w->o.symbolizer,
+		.adhoc = c->w->o.adhoc,
+		.user = str_of(c->r->who->name),
+		.share = &c->r->share,
 		.work = &c->a->work,
 		.arena = &c->r->arena,
 		.all_names = strstr(c->r->accept,

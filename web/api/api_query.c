@@ -10,9 +10,11 @@
 #include <stdlib.h>
 
 #include "base/gzip.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "pprof/proto/scan.h"
 #include "query/merge/query_merge.h"
+#include "web/api/adhoc_side.h"
 #include "web/api/answer_report.h"
 #include "web/api/envelope.h"
 
@@ -213,6 +215,20 @@ struct stored {
 	int64_t ms;
 };
 
+/* Answer with a profile that was read, in the form that the report names. */
+static int api_query_write_stored(struct request *r, struct answer *a,
+				  struct profile *p, struct labels *labels,
+				  struct str report, struct err *err)
+{
+	if (str_is(report, "meta"))
+		return report_meta(a, p, labels, err);
+	if (str_is(report, "raw"))
+		report_raw(r, a, p);
+	else
+		report_proto(r, a, p, labels);
+	return 0;
+}
+
 /*
  * Answer with a stored profile. Memory for the profile is taken from the budget
  * before the profile is read.
@@ -233,12 +249,7 @@ static int api_query_answer_stored(struct request *r, const struct stored *s,
 		rc = querier_fetch(s->q, s->series, s->ms, &p, err);
 	if (!rc) {
 		answer_identity(a, r, labels, p.ms);
-		if (str_is(report, "meta"))
-			rc = report_meta(a, &p, labels, err);
-		else if (str_is(report, "raw"))
-			report_raw(r, a, &p);
-		else
-			report_proto(r, a, &p, labels);
+		rc = api_query_write_stored(r, a, &p, labels, report, err);
 	}
 	profile_fini(&p);
 	return rc;
@@ -268,6 +279,32 @@ static int find_stored(struct web *w, struct request *r,
 	return rc;
 }
 
+/* Answer with an uploaded file as it is. */
+static int answer_file(struct web *w, struct request *r, struct str report,
+		       struct answer *a, struct err *err)
+{
+	const struct adhoc_part *part = NULL;
+	struct labels_builder builder = { 0 };
+	struct labels *labels = NULL;
+	struct profile p;
+	int rc = adhoc_side_read(w, r, a, "", &p, &part, err);
+
+	if (!rc)
+		rc = query_take(&a->work, (int64_t)p.raw.len * COPIES, err);
+	if (!rc) {
+		labels_set(&builder, str_of(LABEL_NAME), part->name);
+		rc = labels_build(&builder, &labels, err);
+	}
+	if (!rc) {
+		p.hash = hash_bytes(buf_bytes(&p.raw));
+		rc = api_query_write_stored(r, a, &p, labels, report, err);
+	}
+	labels_unref(labels);
+	labels_builder_fini(&builder);
+	profile_fini(&p);
+	return rc;
+}
+
 /* The following functions answer with a report. */
 
 /*
@@ -282,6 +319,27 @@ static int check_single(const struct report_request *query, struct err *err)
 		err, ERR_INVALID,
 		"report \"%.*s\" describes a single profile, chosen by \"time\": for a merge or a difference, use the report \"proto\"",
 		STR_ARG(query->name));
+}
+
+/* Answer a query about an uploaded file. */
+static int query_file(struct web *w, struct request *r, struct answer *a,
+		      const struct report_request *query, struct err *err)
+{
+	struct query_merge_options o;
+	struct query_merge g;
+	int rc = report_request_merging(query, &r->params, &o, err);
+
+	if (rc)
+		return rc;
+	if (query->stored)
+		return answer_file(w, r, query->name, a, err);
+	query_merge_init(&g, w->o.db, &a->work, &o);
+	rc = adhoc_side_merge(w, r, a, "", &g, err);
+	if (!rc)
+		rc = answer_report(&(struct report_answer){ w, r, a, query },
+				   &g, NULL, err);
+	query_merge_fini(&g);
+	return rc;
 }
 
 /*
@@ -305,6 +363,8 @@ static int query_side(struct web *w, struct request *r, struct answer *a,
 		return err_set(
 			err, ERR_INVALID,
 			"report \"compare\" needs two sides: use mode=diff");
+	if (adhoc_side_is(&r->params, ""))
+		return query_file(w, r, a, query, err);
 	rc = query_spec_parse(&s, &r->params, "", err);
 	if (!rc && s.merged)
 		rc = check_single(query, err);
@@ -330,15 +390,21 @@ static int query_side(struct web *w, struct request *r, struct answer *a,
  * Merge the profiles of one side of a diff. The message of an error names the
  * side.
  */
-static int gather_suffix(struct query_merge *g, const struct params *params,
-			 const char *suffix, struct err *err)
+static int gather_suffix(struct web *w, struct request *r, struct answer *a,
+			 struct query_merge *g, const char *suffix,
+			 struct err *err)
 {
-	struct query_spec s;
-	int rc = query_spec_parse(&s, params, suffix, err);
+	struct query_spec s = { .merged = false };
+	int rc;
 
-	if (!rc)
-		rc = query_merge_run(g, &s, err);
-	query_spec_fini(&s);
+	if (adhoc_side_is(&r->params, suffix)) {
+		rc = adhoc_side_merge(w, r, a, suffix, g, err);
+	} else {
+		rc = query_spec_parse(&s, &r->params, suffix, err);
+		if (!rc)
+			rc = query_merge_run(g, &s, err);
+		query_spec_fini(&s);
+	}
 	return rc ? err_wrap(err, rc, "side %s",
 			     suffix[1] == 'a' ? "a (the base)" :
 						"b (compared with the base)") :
@@ -366,9 +432,9 @@ static int query_diff(struct web *w, struct request *r, struct answer *a,
 	o.looked = query->normalize == NORMALIZE_RATE || o.without_beats;
 	query_merge_init(&base, w->o.db, &a->work, &o);
 	query_merge_init(&source, w->o.db, &a->work, &o);
-	rc = gather_suffix(&base, &r->params, "_a", err);
+	rc = gather_suffix(w, r, a, &base, "_a", err);
 	if (!rc)
-		rc = gather_suffix(&source, &r->params, "_b", err);
+		rc = gather_suffix(w, r, a, &source, "_b", err);
 	if (!rc)
 		rc = answer_report(&(struct report_answer){ w, r, a, query },
 				   &source, &base, err);
@@ -385,6 +451,10 @@ static int query_sides(struct web *w, struct request *r, struct answer *a,
 
 	if (!query->compare && !query->errors)
 		return query_diff(w, r, a, query, err);
+	if (adhoc_side_is(&r->params, "_a") || adhoc_side_is(&r->params, "_b"))
+		return err_set(
+			err, ERR_INVALID,
+			"error bars need many profiles on each side, and an uploaded file is one: use mode=diff with another report, without \"errors\"");
 	rc = api_compare(w, r, a, query, err);
 	/* A state has no error bars unless it is compared by share. */
 	return query->errors && rc == ERR_UNSUPPORTED ?

@@ -287,6 +287,8 @@ struct web_options {
 	int64_t query_memory; /* memory of all queries together, in bytes */
 	/* folder of source files for report=source; NULL: none */
 	const char *source_root;
+	/* files that were uploaded to look at; NULL: none are taken */
+	struct adhoc_store *adhoc;
 	bool mcp; /* whether to answer the Model Context Protocol */
 	/* names addresses for reports; NULL: addresses stay without names */
 	struct symbolizer *symbolizer;

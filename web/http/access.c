@@ -231,56 +231,50 @@ void access_add_cors(struct exchange *x, struct MHD_Response *r)
 				exchange_header(x, "Origin"));
 	MHD_add_response_header(r, "Vary", "Origin");
 	MHD_add_response_header(r, "Access-Control-Allow-Methods",
-				"GET, POST, OPTIONS");
+				"GET, POST, DELETE, OPTIONS");
 	/* The last three are those of the Model Context Protocol. */
 	MHD_add_response_header(
 		r, "Access-Control-Allow-Headers",
 		"Accept, Authorization, Content-Type, Origin, MCP-Protocol-Version, Mcp-Method, Mcp-Name");
 	MHD_add_response_header(
 		r, "Access-Control-Expose-Headers",
-		"Date, X-Everprof-Labels, X-Everprof-Timestamp, X-Everprof-Profiles, X-Everprof-Profiles-A, X-Everprof-Series, X-Everprof-Covered-Seconds, X-Everprof-Warning");
+		"Date, X-Everprof-Labels, X-Everprof-Timestamp, X-Everprof-Profiles, X-Everprof-Profiles-A, X-Everprof-Normalize, X-Everprof-Series, X-Everprof-Covered-Seconds, X-Everprof-Warning");
 }
 
-/*
- * The methods that a route accepts, as the value of an Allow header. A route
- * that only reads also accepts POST, for parameters that are too long for a
- * URL.
- */
-static const char *access_methods(const struct route *route)
+/* Whether one of the routes of a path accepts a method. */
+static bool is_accepted(const struct exchange *x, const char *method)
 {
-	if (route && route->kind == ROUTE_MESSAGE)
-		return "POST";
-	if (route && route_changes(route))
-		return "POST, PUT";
-	return route && route->kind == ROUTE_OPEN ? "GET, HEAD" :
-						    "GET, HEAD, POST";
+	const struct route *t = x->server->o.routes;
+
+	if (route_accepts(x->route, str_of(method)))
+		return true;
+	for (; x->route && t->path; t++) {
+		if (!strcmp(t->path, x->route->path) &&
+		    route_accepts(t, str_of(method)))
+			return true;
+	}
+	return false;
 }
 
-/* Answer 405, with a list of the methods that the route accepts. */
+/* Answer 405, with a list of the methods that the path accepts. */
 static void refuse_method(struct exchange *x)
 {
-	const char *methods = access_methods(x->route);
+	static const char *const all[] = { "GET", "HEAD", "POST", "PUT",
+					   "DELETE" };
+	const char *methods = "";
 
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		if (is_accepted(x, all[i]))
+			methods = arena_printf(&x->request.arena, "%s%s%s",
+					       methods, *methods ? ", " : "",
+					       all[i]);
+	}
 	exchange_refuse(x, ERR_INVALID,
 			arena_printf(&x->request.arena,
 				     "method not allowed: use one of %s",
 				     methods));
 	x->answer.status = 405;
 	answer_header(&x->answer, "Allow", methods);
-}
-
-/* Whether the route accepts the request's method. */
-static bool is_method_ok(const struct exchange *x)
-{
-	struct str rest = str_of(access_methods(x->route));
-	struct str method;
-	bool ok = false;
-
-	while (rest.len && !ok) {
-		method = str_cut(rest, ',', &rest);
-		ok = str_eq(str_trim(method), x->request.method);
-	}
-	return ok;
 }
 
 /* Answer 429 to a client that exceeds its rate of requests. */
@@ -358,7 +352,7 @@ static void find_fault(struct exchange *x)
 			upload_is(x) ?
 				UPLOAD_LARGE :
 				"the request body is larger than 1 MiB, a fixed limit");
-	else if (!is_method_ok(x))
+	else if (!route_accepts(x->route, x->request.method))
 		refuse_method(x);
 	else if (!x->route)
 		x->server->o.missing(&x->request, &x->answer);

@@ -274,9 +274,11 @@ struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
 	r->content_digest = exchange_header(x, "Content-Digest");
 	exchange_take_session(x);
 	if (s->o.pages)
-		x->route = route_find(s->o.pages, r->path, &r->segment);
+		x->route =
+			route_find(s->o.pages, r->method, r->path, &r->segment);
 	if (!x->route)
-		x->route = route_find(s->o.routes, r->path, &r->segment);
+		x->route = route_find(s->o.routes, r->method, r->path,
+				      &r->segment);
 	return x;
 }
 

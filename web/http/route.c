@@ -53,14 +53,44 @@ static bool route_matches(const char *route, struct str path,
 	return true;
 }
 
-const struct route *route_find(const struct route *routes, struct str path,
-			       struct str *segment)
+const char *route_methods(const struct route *r)
 {
+	if (r && r->kind == ROUTE_MESSAGE)
+		return "POST";
+	if (r && r->kind == ROUTE_REMOVE)
+		return "DELETE";
+	if (r && route_changes(r))
+		return "POST, PUT";
+	return r && r->kind == ROUTE_OPEN ? "GET, HEAD" : "GET, HEAD, POST";
+}
+
+bool route_accepts(const struct route *r, struct str method)
+{
+	struct str rest = str_of(route_methods(r));
+	bool ok = false;
+
+	while (rest.len && !ok)
+		ok = str_eq(str_trim(str_cut(rest, ',', &rest)), method);
+	return ok;
+}
+
+const struct route *route_find(const struct route *routes, struct str method,
+			       struct str path, struct str *segment)
+{
+	const struct route *other = NULL;
+	struct str found;
+
+	*segment = (struct str){ 0 };
 	for (const struct route *t = routes; t->path; t++) {
 		/* the comparison with an earlier route may have set it */
-		*segment = (struct str){ 0 };
-		if (route_matches(t->path, path, segment))
+		found = (struct str){ 0 };
+		if (!route_matches(t->path, path, &found))
+			continue;
+		if (route_accepts(t, method)) {
+			*segment = found;
 			return t;
+		}
+		other = other ?: t;
 	}
-	return NULL;
+	return other;
 }

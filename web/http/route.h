@@ -141,6 +141,8 @@ enum route_kind {
 	ROUTE_OPEN,
 	/* changes something: only POST and PUT, on a pool thread */
 	ROUTE_WRITE,
+	/* removes what the path names: only DELETE, on a pool thread */
+	ROUTE_REMOVE,
 	/*
 	 * POST and PUT, on a thread of the pool for bodies: takes a large body,
 	 * which is not a form, within the memory of server_options.limiter
@@ -166,8 +168,19 @@ struct route {
 /* Whether requests to the route change something. */
 static inline bool route_changes(const struct route *r)
 {
-	return r->kind == ROUTE_WRITE || r->kind == ROUTE_BODY;
+	return r->kind == ROUTE_WRITE || r->kind == ROUTE_BODY ||
+	       r->kind == ROUTE_REMOVE;
 }
+
+/*
+ * The methods that a route accepts, as the value of an Allow header. A route that only
+ * reads also accepts POST, for parameters that are too long for a URL. NULL: there is no
+ * route.
+ */
+const char *route_methods(const struct route *r);
+
+/* Whether the route accepts a method. */
+bool route_accepts(const struct route *r, struct str method);
 
 /* Whether the server's thread runs the handler. */
 static inline bool route_is_quick(const struct route *r)
@@ -176,10 +189,11 @@ static inline bool route_is_quick(const struct route *r)
 }
 
 /*
- * Find the route of a path; NULL if there is none. If the route has a *,
- * *segment is set to the part of the path that matches it.
+ * Find the route of a path that accepts the method; if none does, one that does not, and
+ * NULL if the path has none. If the route has a *, *segment is set to the part of the
+ * path that matches it.
  */
-const struct route *route_find(const struct route *routes, struct str path,
-			       struct str *segment);
+const struct route *route_find(const struct route *routes, struct str method,
+			       struct str path, struct str *segment);
 
 #endif

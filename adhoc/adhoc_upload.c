@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "adhoc/adhoc_upload.h"
+
+#include <stdio.h>
+#include <sys/random.h>
+
+#include "base/base64.h"
+#include "base/mem.h"
+
+struct adhoc_upload {
+	struct adhoc_store *store;
+	struct fs *fs;
+	char id[ADHOC_ID_LEN + 1];
+	char *dir;         /* NULL: not made yet */
+	uint64_t reserved; /* room in the store */
+	struct arena arena;
+	struct adhoc_part parts[ADHOC_PARTS_MAX];
+	size_t part_count;
+	bool is_committed;
+};
+
+struct adhoc_upload *adhoc_upload_new(struct adhoc_store *s)
+{
+	struct adhoc_upload *u = mem_new(struct adhoc_upload);
+
+	u->store = s;
+	u->fs = adhoc_store_options(s)->fs;
+	return u;
+}
+
+size_t adhoc_upload_count(const struct adhoc_upload *u)
+{
+	return u->part_count;
+}
+
+/* Choose the id. */
+static int adhoc_upload_draw(struct adhoc_upload *u, struct err *err)
+{
+	uint8_t random[16];
+	struct buf text = { 0 };
+
+	if (getrandom(random, sizeof(random), 0) != sizeof(random))
+		return err_sys(err, "cannot get random bytes (getrandom)");
+	base64_encode_url((struct bytes){ random, sizeof(random) }, &text);
+	memcpy(u->id, text.ptr, ADHOC_ID_LEN);
+	buf_fini(&text);
+	return 0;
+}
+
+/* Make the folder, under a temporary name, and take room for meta.json. */
+static int adhoc_upload_begin(struct adhoc_upload *u, struct err *err)
+{
+	const char *all = adhoc_store_options(u->store)->dir;
+	char name[sizeof(u->id) + 8];
+	int rc;
+
+	if (u->dir)
+		return 0;
+	rc = adhoc_upload_draw(u, err);
+	if (!rc)
+		rc = fs_ensure_dir(u->fs, all, err);
+	if (!rc)
+		rc = adhoc_store_reserve(u->store, adhoc_store_room(1), err);
+	if (rc)
+		return rc;
+	u->reserved = adhoc_store_room(1);
+	snprintf(name, sizeof(name), ADHOC_TEMPORARY "%s", u->id);
+	u->dir = adhoc_store_path(u->store, name, "");
+	return fs_mkdir(u->fs, u->dir, err);
+}
+
+/* Write a file of the folder, durably. */
+static int adhoc_upload_write(struct adhoc_upload *u, const char *name,
+			      struct bytes b, struct err *err)
+{
+	char *path = mem_printf("%s/%s", u->dir, name);
+	struct file *f = NULL;
+	int rc = file_open(u->fs, path, FILE_CREATE, &f, err);
+
+	if (!rc)
+		rc = file_write(f, 0, b, err);
+	if (!rc)
+		rc = file_sync(f, err);
+	file_close(f);
+	mem_free(path);
+	return rc;
+}
+
+/* Remember what is known of a profile. */
+static void adhoc_upload_note(struct adhoc_upload *u, struct str name,
+			      const struct typeset *t, size_t size)
+{
+	struct value_type *types =
+		arena_array(&u->arena, struct value_type, t->count);
+
+	for (size_t i = 0; i < t->count; i++)
+		types[i] = (struct value_type){
+			arena_str(&u->arena, t->types[i].type),
+			arena_str(&u->arena, t->types[i].unit)
+		};
+	u->parts[u->part_count++] =
+		(struct adhoc_part){ .name = arena_str(&u->arena, name),
+				     .types = types,
+				     .type_count = t->count,
+				     .default_type = typeset_default(t),
+				     .size = size };
+}
+
+int adhoc_upload_add(struct adhoc_upload *u, struct str name,
+		     const struct typeset *types, size_t size,
+		     struct bytes packed, struct err *err)
+{
+	uint64_t room = adhoc_store_room(packed.len);
+	char file[40];
+	int rc;
+
+	if (u->part_count == ADHOC_PARTS_MAX)
+		return err_set(err, ERR_TOOBIG,
+			       "the file has more than %d profiles",
+			       ADHOC_PARTS_MAX);
+	rc = adhoc_upload_begin(u, err);
+	if (!rc)
+		rc = adhoc_store_reserve(u->store, room, err);
+	if (rc)
+		return rc;
+	u->reserved += room;
+	snprintf(file, sizeof(file), "%zu.pb.gz", u->part_count);
+	rc = adhoc_upload_write(u, file, packed, err);
+	if (!rc)
+		adhoc_upload_note(u, name, types, size);
+	return rc;
+}
+
+/* Write meta.json. */
+static int adhoc_upload_write_meta(struct adhoc_upload *u,
+				   const struct adhoc_meta *m, struct err *err)
+{
+	struct buf text = { 0 };
+	struct json j = json_init(&text);
+	int rc;
+
+	adhoc_meta_write(m, &j);
+	rc = adhoc_upload_write(u, "meta.json", buf_bytes(&text), err);
+	buf_fini(&text);
+	return rc;
+}
+
+int adhoc_upload_commit(struct adhoc_upload *u, struct adhoc_meta *m,
+			struct err *err)
+{
+	const struct adhoc_options *o = adhoc_store_options(u->store);
+	char *path = adhoc_store_path(u->store, u->id, "");
+	int rc;
+
+	memcpy(m->id, u->id, sizeof(m->id));
+	m->uploaded_ms = clock_ms(o->clock);
+	m->expires_ms = m->uploaded_ms + o->ttl_ms;
+	m->parts = u->parts;
+	m->part_count = u->part_count;
+	rc = adhoc_upload_write_meta(u, m, err);
+	if (!rc)
+		rc = fs_sync_dir(u->fs, u->dir, err);
+	if (!rc)
+		rc = fs_rename(u->fs, u->dir, path, err);
+	if (!rc) {
+		/* From here on, it is there, even if it may not be durable. */
+		u->is_committed = true;
+		adhoc_store_add(u->store, m, u->reserved);
+		rc = fs_sync_parent(u->fs, path, err);
+	}
+	mem_free(path);
+	return rc;
+}
+
+void adhoc_upload_free(struct adhoc_upload *u)
+{
+	if (!u)
+		return;
+	if (!u->is_committed) {
+		/* What remains is removed by the next start. */
+		if (u->dir)
+			(void)!fs_remove_dir(u->fs, u->dir, NULL);
+		adhoc_store_release(u->store, u->reserved);
+	}
+	mem_free(u->dir);
+	arena_fini(&u->arena);
+	mem_free(u);
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Uploaded files are kept, found, removed for others, and gone when their time is over. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "adhoc/adhoc_receive.h"
+
+#include "base/gzip.h"
+#include "base/mem.h"
+#include "base/zstd.h"
+#include "tests/check.h"
+#include "tests/tempdir.h"
+
+#define DAY    86400000
+#define SECOND INT64_C(1000000000)
+#define NOW    INT64_C(1700000000000)
+
+static struct tempdir dir;
+static char *path;
+static struct clock now;
+static struct log quiet;
+static struct metrics *metrics;
+static struct ingest_limiter *limiter;
+static struct fs fs;
+static struct adhoc_store *store;
+static struct arena arena;
+static struct err err;
+
+/* Which call to the system fails, counted from 1; 0: none does. */
+static int fails_at;
+static int calls;
+
+static int count_call(struct fs *f UNUSED, const struct fs_call *call)
+{
+	/* What was synced is on disk, whatever close() says. */
+	if (call->op == FS_CLOSE)
+		return 0;
+	return ++calls == fails_at ? EIO : 0;
+}
+
+static const struct adhoc_user somebody;
+
+static void open_store(int64_t max_bytes)
+{
+	const struct adhoc_options o = {
+		.dir = path,
+		.max_bytes = max_bytes,
+		.ttl_ms = DAY,
+		.max_profile = 1 << 20,
+		.limiter = limiter,
+		.clock = &now,
+		.clock_steady_ms = -1,
+		.log = &quiet,
+		.metrics = metrics,
+		.fs = &fs,
+	};
+
+	cr_assert(!adhoc_store_open(&o, &store, &err), "%s", err.msg);
+}
+
+static void begin(void)
+{
+	dir = tempdir_make();
+	path = mem_printf("%s/adhoc", dir.path);
+	clock_set(&now, NOW);
+	metrics = metrics_new();
+	limiter = ingest_limiter_new(64 << 20, 1 << 20);
+	fs = (struct fs){ .before = count_call };
+	fails_at = 0;
+	open_store(1 << 20);
+}
+
+static void end(void)
+{
+	adhoc_store_close(store);
+	ingest_limiter_free(limiter);
+	metrics_free(metrics);
+	arena_fini(&arena);
+	mem_free(path);
+	tempdir_fini(&dir);
+}
+
+TestSuite(adhoc_store, .init = begin, .fini = end, .timeout = 60);
+
+/* Uploads a file of a user. */
+static int upload_as(const char *user, const char *name, struct bytes body,
+		     struct adhoc_meta *m)
+{
+	struct ingest_share share = { .taken = 0 };
+	const struct adhoc_order order = { .name = str_of(name),
+					   .user = str_of(user),
+					   .body = body,
+					   .share = &share,
+					   .deadline_ns = clock_mono_ns() +
+							  60 * SECOND };
+	int rc = adhoc_receive(store, &order, &arena, m, &err);
+
+	ingest_limiter_release(&share);
+	return rc;
+}
+
+static int upload(const char *name, const char *text, struct adhoc_meta *m)
+{
+	return upload_as("", name, bytes_of(str_of(text)), m);
+}
+
+/* Uploads folded stacks, which must be taken. Returns the id, which is in the arena. */
+static const char *put(const char *name)
+{
+	struct adhoc_meta m;
+
+	cr_assert(!upload(name, "main;work 5\n", &m), "%s", err.msg);
+	clock_set(&now, clock_ms(&now) + 1);
+	return arena_strndup(&arena, str_of(m.id));
+}
+
+static bool has(const char *id)
+{
+	struct adhoc_meta m;
+
+	return !adhoc_store_find(store, str_of(id), &arena, &m, &err);
+}
+
+/* Whether a profile of a file can be read, and has this size. */
+static bool reads(const char *ref)
+{
+	struct limits free = { .spend = NULL };
+	struct adhoc_meta m;
+	struct buf raw = { 0 };
+	size_t part;
+	int rc = adhoc_store_read(store, str_of(ref), &free, &arena, &m, &part,
+				  &raw, &err);
+	bool ok = !rc && raw.len == m.parts[part].size;
+
+	buf_fini(&raw);
+	return ok;
+}
+
+static void again(int64_t max_bytes)
+{
+	adhoc_store_close(store);
+	open_store(max_bytes);
+}
+
+static void add_name(void *ctx, const struct adhoc_entry *e)
+{
+	buf_printf(ctx, "%s ", e->name);
+}
+
+/* Expects the names of all files, the latest first. */
+static void expect_names(const char *want)
+{
+	struct buf names = { 0 };
+
+	adhoc_store_each(store, add_name, &names);
+	cr_expect(check_str(str_from(buf_bytes(&names)), want));
+	buf_fini(&names);
+}
+
+Test(adhoc_store, a_file_is_there_after_a_restart)
+{
+	struct adhoc_meta m;
+	struct adhoc_meta found;
+	const char *id;
+
+	cr_assert(!upload("a \"b\"\n.txt", "main;x 1\nmain;y 2\n", &m));
+	id = arena_strndup(&arena, str_of(m.id));
+	again(1 << 20);
+	cr_assert(!adhoc_store_find(store, str_of(id), &arena, &found, &err));
+	cr_expect(check_str(found.name, "a \"b\"\n.txt"));
+	cr_expect(check_str(found.format, "folded"));
+	cr_expect(found.uploaded_ms == NOW && found.expires_ms == NOW + DAY);
+	cr_expect(found.part_count == 1 && !found.is_kept);
+	cr_expect(check_str(found.parts[0].name, "samples"));
+	cr_expect(check_str(found.parts[0].types[0].unit, "count"));
+	cr_expect(reads(id) && reads(arena_printf(&arena, "%s/0", id)));
+	cr_expect(!reads(arena_printf(&arena, "%s/1", id)));
+	cr_expect(strstr(err.msg, "no part \"1\""), "%s", err.msg);
+	cr_expect(!reads(arena_printf(&arena, "%s/x", id)));
+}
+
+Test(adhoc_store, only_ids_become_paths)
+{
+	static const char *const bad[] = { "",
+					   "..",
+					   "../../etc/passwd-xxxxxx",
+					   "/etc/passwd",
+					   "AAAAAAAAAAAAAAAAAAAAA.",
+					   "AAAAAAAAAAAAAAAAAAAAAA" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		cr_expect(!has(bad[i]), "%s", bad[i]);
+		cr_expect(err.code == ERR_NOTFOUND);
+		cr_expect(adhoc_store_remove(store, str_of(bad[i]), &somebody,
+					     &err) == ERR_NOTFOUND);
+	}
+}
+
+Test(adhoc_store, the_format_is_told_by_the_contents)
+{
+	static const struct {
+		const char *text;
+		const char *format;
+	} cases[] = {
+		{ "main;work 3\n", "folded" },
+		{ "sh 1 1.000000: 4 faults: 1 f (x)\n", "perf" },
+		{ "goroutine profile: total 1\n1 @ 0x1\n#\t0x1\tmain.f\n",
+		  "pprof" },
+	};
+	struct gzip *gzip = gzip_new();
+	struct zstd *zstd = zstd_new();
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct bytes plain = bytes_of(str_of(cases[i].text));
+		struct buf packed[2] = { { 0 }, { 0 } };
+		struct adhoc_meta m;
+
+		gzip_compress(gzip, 1, plain, &packed[0]);
+		zstd_compress(zstd, 3, &plain, 1, &packed[1]);
+		cr_expect(!upload_as("", "", plain, &m), "%s", err.msg);
+		cr_expect(check_str(m.format, cases[i].format));
+		cr_expect(check_str(m.name, cases[i].format), "no name");
+		for (size_t k = 0; k < 2; k++) {
+			cr_expect(
+				!upload_as("", "x", buf_bytes(&packed[k]), &m),
+				"%s", err.msg);
+			cr_expect(check_str(m.format, cases[i].format));
+			cr_expect(reads(m.id), "%s", err.msg);
+			buf_fini(&packed[k]);
+		}
+	}
+	gzip_free(gzip);
+	zstd_free(zstd);
+}
+
+Test(adhoc_store, what_is_no_profile_is_refused_and_leaves_nothing)
+{
+	struct adhoc_meta m;
+
+	cr_expect(upload("x", "", &m) == ERR_INVALID);
+	cr_expect(upload("x", "hello world\n", &m) == ERR_INVALID);
+	cr_expect(strstr(err.msg, "pprof, JFR, perf script and folded"), "%s",
+		  err.msg);
+	cr_expect(upload("x", "PERFILE2 and so on", &m) == ERR_INVALID);
+	cr_expect(strstr(err.msg, "perf script"), "%s", err.msg);
+	cr_expect(upload_as("", "x",
+			    (struct bytes){ (const uint8_t *)"FLR\0", 4 },
+			    &m) == ERR_INVALID);
+	expect_names("");
+	cr_expect(access(path, F_OK), "not even the folder");
+}
+
+Test(adhoc_store, the_least_used_file_makes_room)
+{
+	const char *id[4];
+
+	again(3 * 8192);
+	id[0] = put("a");
+	id[1] = put("b");
+	id[2] = put("c");
+	expect_names("c b a ");
+	cr_expect(has(id[0]), "a is used");
+	id[3] = put("d");
+	expect_names("d c a ");
+	cr_expect(!has(id[1]) && reads(id[0]) && reads(id[3]));
+	/* Those that are kept stay, whatever is used. */
+	for (int i = 0; i < 4; i += i ? 1 : 2) {
+		struct adhoc_meta m;
+
+		cr_expect(!adhoc_store_keep(store, str_of(id[i]), &somebody,
+					    DAY, &arena, &m, &err));
+		cr_expect(m.is_kept && m.expires_ms == clock_ms(&now) + DAY);
+	}
+	{
+		struct adhoc_meta m;
+
+		cr_expect(upload("e", "main 1\n", &m) == ERR_NOSPACE);
+		cr_expect(strstr(err.msg, "--adhoc.size"), "%s", err.msg);
+	}
+	expect_names("d c a ");
+	again(4096);
+	expect_names("d c a ");
+	{
+		struct adhoc_meta m;
+
+		cr_expect(upload("e", "main 1\n", &m) == ERR_NOSPACE);
+	}
+}
+
+Test(adhoc_store, a_file_that_never_fits_removes_no_other)
+{
+	struct adhoc_meta m;
+	struct buf text = { 0 };
+	const char *id;
+
+	again(16384);
+	id = put("a");
+	for (int i = 0; i < 20000; i++)
+		buf_printf(&text, "f%d;g%d 1\n", i * 7919, i * 104729);
+	cr_expect(upload("b", buf_cstr(&text), &m) == ERR_TOOBIG, "%s",
+		  err.msg);
+	cr_expect(has(id));
+	buf_fini(&text);
+}
+
+Test(adhoc_store, a_file_goes_when_its_time_is_over)
+{
+	const char *id = put("a");
+	struct adhoc_meta m;
+
+	cr_expect(!adhoc_store_keep(store, str_of(put("b")), &somebody, 3 * DAY,
+				    &arena, &m, &err));
+	clock_set(&now, NOW + DAY);
+	again(1 << 20);
+	usleep(1000);
+	cr_expect(has(id), "to the last moment");
+	clock_set(&now, NOW + DAY + 1);
+	again(1 << 20);
+	for (int i = 0; i < 10000 && has(id); i++)
+		usleep(1000);
+	expect_names("b ");
+	cr_expect(access(arena_printf(&arena, "%s/%s", path, id), F_OK));
+	again(1 << 20);
+	expect_names("b ");
+}
+
+Test(adhoc_store, only_its_user_changes_a_file)
+{
+	const struct adhoc_user alice = { .name = str_of("alice") };
+	const struct adhoc_user bob = { .name = str_of("bob") };
+	const struct adhoc_user admin = { .name = str_of("carol"),
+					  .may_all = true };
+	struct bytes text = bytes_of(str_of("main 1\n"));
+	struct adhoc_meta m;
+	struct adhoc_meta changed;
+
+	cr_assert(!upload_as("alice", "a", text, &m));
+	cr_expect(adhoc_store_remove(store, str_of(m.id), &bob, &err) ==
+		  ERR_DENIED);
+	cr_expect(adhoc_store_keep(store, str_of(m.id), &bob, DAY, &arena,
+				   &changed, &err) == ERR_DENIED);
+	again(1 << 20);
+	cr_expect(adhoc_store_remove(store, str_of(m.id), &bob, &err) ==
+		  ERR_DENIED);
+	cr_expect(!adhoc_store_keep(store, str_of(m.id), &admin, DAY, &arena,
+				    &changed, &err));
+	cr_expect(check_str(changed.user, "alice"));
+	cr_expect(!adhoc_store_remove(store, str_of(m.id), &alice, &err));
+	cr_expect(!has(m.id));
+	expect_names("");
+}
+
+Test(adhoc_store, damage_is_told_and_left_alone)
+{
+	const char *id = put("a");
+	const char *other = put("b");
+	char *meta = mem_printf("%s/%s/meta.json", path, id);
+	char *part = mem_printf("%s/%s/0.pb.gz", path, other);
+
+	cr_assert(!truncate(part, 20));
+	cr_expect(!reads(other));
+	cr_expect(err.code == ERR_CORRUPT && strstr(err.msg, "0.pb.gz"), "%s",
+		  err.msg);
+	cr_assert(!truncate(meta, 10));
+	cr_expect(!has(id) && err.code == ERR_CORRUPT, "%s", err.msg);
+	again(1 << 20);
+	expect_names("b ");
+	cr_expect(!access(meta, F_OK));
+	mem_free(meta);
+	mem_free(part);
+}
+
+/* Whether the folder has nothing but whole files. */
+static bool is_tidy(void)
+{
+	struct name_list names = { 0 };
+	bool tidy = true;
+
+	if (fs_list(NULL, path, &names, NULL))
+		return true;
+	for (size_t i = 0; i < names.count; i++)
+		tidy = tidy && strncmp(names.names[i], ADHOC_TEMPORARY,
+				       strlen(ADHOC_TEMPORARY)) != 0;
+	name_list_fini(&names);
+	return tidy;
+}
+
+Test(adhoc_store, each_error_of_the_disk_is_told_and_loses_nothing)
+{
+	const char *first = put("first");
+	bool done = false;
+	int n = 0;
+
+	while (!done) {
+		struct adhoc_meta m;
+		int rc;
+
+		calls = 0;
+		fails_at = ++n;
+		rc = upload("next", "main;work 5\n", &m);
+		done = calls < fails_at;
+		fails_at = 0;
+		cr_expect(rc == (done ? 0 : ERR_IO), "%d: %d, %s", n, rc,
+			  err.msg);
+		cr_expect(reads(first), "%d: %s", n, err.msg);
+		again(1 << 20);
+		cr_expect(is_tidy(), "%d", n);
+		cr_expect(reads(first), "%d: %s", n, err.msg);
+	}
+	cr_expect(n > 8, "%d calls could fail", n);
+}
