@@ -7,6 +7,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bigProfile } from './bigprofile.mjs';
 import { launch } from './browser.mjs';
+import { adhoc } from './scenarios/adhoc.mjs';
 import { charts } from './scenarios/charts.mjs';
 import { compare } from './scenarios/compare.mjs';
 import { explore } from './scenarios/explore.mjs';
@@ -75,6 +76,7 @@ for (const [name, scenario] of [
   ...charts,
   ...graphs,
   ...compare,
+  ...adhoc,
   ...pages,
   ...failures,
   ...signing,

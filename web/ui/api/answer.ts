@@ -15,6 +15,27 @@ export interface ProfileType {
   defaultSampleType: string;
 }
 
+/** A profile of an uploaded file. */
+export interface FilePart {
+  name: string;
+  sampleTypes: { type: string; unit: string }[];
+  defaultSampleType: string;
+}
+
+/** An uploaded file; in the list of all, without its parts. */
+export interface UploadedFile {
+  id: string;
+  name: string;
+  user: string;
+  /** What could not be read of it; or empty. */
+  note?: string;
+  format?: string;
+  uploaded: number;
+  expires: number;
+  kept: boolean;
+  parts?: FilePart[];
+}
+
 export interface Buckets {
   bounds: number[];
   /** By step: the number of profiles of each bucket. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends requests to the API, and describes every failure as a Problem that says
 // what to do.
-import type { Envelope, Line } from './answer.ts';
+import type { Envelope, Line, UploadedFile } from './answer.ts';
 
 export interface Request {
   /** What the answer is for: one answer per key is kept. */
@@ -97,6 +97,24 @@ export async function signIn(user: string | null, secret: string): Promise<void>
 /** End the session. */
 export async function signOut(): Promise<void> {
   await fetchPath(`${base()}api/v1/session/end`, { method: 'POST' });
+}
+
+/** Upload a file to look at. Throws Problem. */
+export async function uploadFile(file: File): Promise<UploadedFile> {
+  const url = `${base()}api/v1/adhoc?name=${encodeURIComponent(file.name)}`;
+  const response = await fetchPath(url, { method: 'POST', body: file });
+
+  return ((await response.json()) as Envelope<UploadedFile>).data;
+}
+
+/** Keep an uploaded file for some time from now on. Throws Problem. */
+export async function keepFile(id: string, time: string): Promise<void> {
+  await fetchPath(`${base()}api/v1/adhoc/${id}?keep=${time}`, { method: 'POST' });
+}
+
+/** Remove an uploaded file. Throws Problem. */
+export async function removeFile(id: string): Promise<void> {
+  await fetchPath(`${base()}api/v1/adhoc/${id}`, { method: 'DELETE' });
 }
 
 /** Ask the API. Throws Problem, or the signal's AbortError. */

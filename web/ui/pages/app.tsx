@@ -3,6 +3,7 @@
 import { SharedProblems } from '../parts/notice.tsx';
 import { SignIn } from '../parts/signin.tsx';
 import type { Context } from '../state/context.ts';
+import { Adhoc } from './adhoc.tsx';
 import { Compare } from './compare.tsx';
 import { Explore } from './explore.tsx';
 import { Header } from './header.tsx';
@@ -23,6 +24,7 @@ export function App(context: Context) {
             <SharedProblems {...context} />
             {page === 'explore' && <Explore {...context} />}
             {page === 'compare' && <Compare {...context} />}
+            {page === 'adhoc' && <Adhoc {...context} />}
             {page === 'targets' && <TargetsPage {...context} />}
             {page === 'status' && <StatusPage {...context} />}
           </>

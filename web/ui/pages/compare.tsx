@@ -9,12 +9,13 @@ import { renamedByVersion } from '../model/compared.ts';
 import { chartData, halvesOf, isUneven } from '../model/series.ts';
 import { formatTime, isRelative, parseTime } from '../model/time.ts';
 import { Clock } from '../parts/clock.tsx';
+import { FileOf } from '../parts/file.tsx';
 import { comparedBy, shownKind, shownType, shownUnit } from '../parts/hooks.ts';
 import { Frame } from '../parts/notice.tsx';
 import { Query, SelectorText, useFirstType } from '../parts/query.tsx';
 import type { Context } from '../state/context.ts';
 import { hasBase, noBase, sideA, sideB } from '../state/reducer.ts';
-import { viewKey } from '../state/requests.ts';
+import { isSingle, viewKey } from '../state/requests.ts';
 import { noSide, type Side as Profiles } from '../state/state.ts';
 import { totalText } from '../views/chips.tsx';
 import { Views } from '../views/views.tsx';
@@ -152,7 +153,7 @@ export function Compare(context: Context) {
   const by = comparedBy(context);
   const set = (values: Partial<typeof state>) => () => act({ do: 'set', values });
 
-  const hasRate = !state.time && !state.base.time && shownKind(context) !== 'state';
+  const hasRate = !isSingle(state) && shownKind(context) !== 'state';
 
   useFirstType(context);
   useHalves(context);
@@ -165,11 +166,18 @@ export function Compare(context: Context) {
         <Clock {...context} />
       </div>
       <div class="sides">
-        <Side {...context} title="A, the base" lines="lines_a" range="range_of_base" side={a} most={most} />
+        {a.adhoc ? (
+          <section class="side" aria-label="A, the base">
+            <b>A, the base: a file</b>
+            <FileOf {...context} of="file_a" />
+          </section>
+        ) : (
+          <Side {...context} title="A, the base" lines="lines_a" range="range_of_base" side={a} most={most} />
+        )}
         <Side {...context} title="B" lines="lines" range="range" side={sideB(state)} most={most} />
       </div>
       <div class="viewbar">
-        <button type="button" onClick={() => act({ do: 'swap', now })}>
+        <button type="button" onClick={() => act({ do: 'swap', now })} disabled={a.adhoc !== ''}>
           Swap A and B
         </button>
         <button type="button" onClick={set(noBase)} disabled={!hasBase(state)}>
@@ -197,14 +205,16 @@ export function Compare(context: Context) {
             by value
           </button>
         </div>
-        <span class="selector-label">A:</span>
-        <SelectorText
-          value={a.query}
-          label="Selector of A"
-          change={query =>
-            act({ do: 'set', values: { base: { ...state.base, query: query === state.query ? '' : query } } })
-          }
-        />
+        {!a.adhoc && <span class="selector-label">A:</span>}
+        {!a.adhoc && (
+          <SelectorText
+            value={a.query}
+            label="Selector of A"
+            change={query =>
+              act({ do: 'set', values: { base: { ...state.base, query: query === state.query ? '' : query } } })
+            }
+          />
+        )}
       </div>
       <Uneven {...context} />
       <Versions {...context} />

@@ -6,16 +6,22 @@ import type { Session } from '../api/answer.ts';
 import { base, signOut } from '../api/client.ts';
 import { type Choice, chooseTheme, storedTheme } from '../draw/theme.ts';
 import type { Context } from '../state/context.ts';
-import type { Page } from '../state/state.ts';
+import { noSide, type Page, type State } from '../state/state.ts';
 import { pathOf } from '../state/url.ts';
 import { Keys } from './keys.tsx';
 
 const pages: [Page, string][] = [
   ['explore', 'Explore'],
   ['compare', 'Compare'],
+  ['adhoc', 'Files'],
   ['targets', 'Targets'],
   ['status', 'Status'],
 ];
+
+/** Uploaded files belong to the page that shows them. */
+function withoutFiles({ base: a }: State): Partial<State> {
+  return { adhoc: '', base: a.adhoc ? noSide : a };
+}
 
 /** Who is signed in. */
 function User({ loader }: Context) {
@@ -49,7 +55,7 @@ export function Header(context: Context) {
             onClick={e => {
               if (e.ctrlKey || e.metaKey || e.shiftKey || e.button) return;
               e.preventDefault();
-              act({ do: 'set', values: { page } });
+              act({ do: 'set', values: page === state.page ? { page } : { page, ...withoutFiles(state) } });
             }}
           >
             {title}

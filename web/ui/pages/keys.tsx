@@ -26,7 +26,7 @@ export function Keys({ act, state }: Context) {
   const [open, setOpen] = useState(false);
   const [letters, setLetters] = useState(lettersOn());
   const dialog = useRef<HTMLDialogElement>(null);
-  const profiles = state.page === 'explore' || state.page === 'compare';
+  const profiles = ['explore', 'compare', 'adhoc'].includes(state.page);
 
   usePageKeys({
     '?': () => setOpen(true),

@@ -9,7 +9,7 @@ import { dark, light, type Palette } from '../draw/palette.ts';
 import { isDark } from '../draw/theme.ts';
 import { type Kind, kindOf } from '../model/series.ts';
 import type { Context } from '../state/context.ts';
-import { askedScale, viewKey } from '../state/requests.ts';
+import { askedScale, isSingle, viewKey } from '../state/requests.ts';
 
 export interface Size {
   width: number;
@@ -85,10 +85,19 @@ export function shownKind(context: Context): Kind {
 /** By what values of each kind are compared if the URL does not say it. */
 const scales: Record<Kind, 'share' | 'rate' | 'value'> = { flow: 'share', counter: 'rate', state: 'value' };
 
+/** By what the server has compared the sides. */
+function scaledBy({ state, loader }: Context): 'share' | 'rate' | 'value' {
+  const said = loader.get(viewKey(state))?.answer?.headers.get('X-Everprof-Normalize');
+
+  return said === 'total' ? 'share' : said === 'rate' ? 'rate' : 'value';
+}
+
 /** By what the two sides are compared: shares of the total, values in a second, or values. */
 export function comparedBy(context: Context): 'share' | 'rate' | 'value' {
   const asked = askedScale(context.state);
 
+  // Of files, the server knows the kind.
+  if (!asked && isSingle(context.state)) return scaledBy(context);
   if (!asked) return scales[shownKind(context)];
   return asked === '1' ? 'share' : asked === 'rate' ? 'rate' : 'value';
 }

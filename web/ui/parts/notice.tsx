@@ -109,7 +109,7 @@ export function Frame<T>(
     /** The key of the request. */
     of: string;
     /** What is shown if there is nothing (404), in place of the error. */
-    none?: (message: string) => ComponentChildren;
+    none?: ((message: string) => ComponentChildren) | undefined;
     children: (data: T) => ComponentChildren;
   },
 ) {

@@ -82,6 +82,26 @@ export function useFirstType({ state, loader, act }: Context): void {
   }, [types, state.query]);
 }
 
+/** The choice of the sample type, if there is one. */
+export function SampleTypes(props: Context & { of: Omit<ProfileType, 'name'> }) {
+  const { act, of } = props;
+
+  if (of.sampleTypes.length < 2) return null;
+  return (
+    <select
+      aria-label="Sample type"
+      value={shownType(props) || of.defaultSampleType}
+      onChange={e => act({ do: 'set', values: { sample_index: e.currentTarget.value } })}
+    >
+      {of.sampleTypes.map(s => (
+        <option key={s.type} value={s.type}>
+          {s.type}
+        </option>
+      ))}
+    </select>
+  );
+}
+
 export function Query(context: Context) {
   const { state, act, loader } = context;
   const types = loader.get<ProfileType[]>('types')?.answer?.data ?? [];
@@ -119,19 +139,7 @@ export function Query(context: Context) {
           </option>
         ))}
       </select>
-      {type && type.sampleTypes.length > 1 && (
-        <select
-          aria-label="Sample type"
-          value={shownType(context) || type.defaultSampleType}
-          onChange={e => act({ do: 'set', values: { sample_index: e.currentTarget.value } })}
-        >
-          {type.sampleTypes.map(s => (
-            <option key={s.type} value={s.type}>
-              {s.type}
-            </option>
-          ))}
-        </select>
-      )}
+      {type && <SampleTypes {...context} of={type} />}
       {selector?.matchers.map((m, i) => (
         <span class="chip" key={`${m.name}${m.op}${m.value}`}>
           {m.name}

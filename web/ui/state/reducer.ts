@@ -40,9 +40,9 @@ export function reduce(s: State, a: Action): State {
 
 /** Side B of a comparison; on the page Explore, the profiles that it shows. */
 export function sideB(s: State): Side {
-  const { query, from, to, time, total_min, total_max, total_outside } = s;
+  const { query, from, to, time, total_min, total_max, total_outside, adhoc } = s;
 
-  return { query, from, to, time, total_min, total_max, total_outside };
+  return { query, from, to, time, total_min, total_max, total_outside, adhoc };
 }
 
 /** The base of a comparison: what is given, or the same selector and the range before. */

@@ -6,7 +6,7 @@ import type { Request } from '../api/client.ts';
 import { formatSelector, parseSelector } from '../model/selector.ts';
 import { parseTime, stepFor } from '../model/time.ts';
 import { exactly, sideA, sideB } from './reducer.ts';
-import type { Side, State, View } from './state.ts';
+import { isDiff, type Side, type State, type View } from './state.ts';
 
 /** Number of steps of the chart, and of a heat map. */
 const chartSteps = 240;
@@ -56,6 +56,7 @@ export function chosenParams(s: State): Params {
 
 /** Which profiles: one, or all of a range. `now` makes relative times absolute. */
 function sideParams(side: Side, suffix: string, now: number): Params {
+  if (side.adhoc) return [[`adhoc${suffix}`, side.adhoc]];
   const range: Params = [
     [`mode${suffix}`, 'merge'],
     [`from${suffix}`, String(parseTime(side.from, now))],
@@ -69,19 +70,23 @@ function sideParams(side: Side, suffix: string, now: number): Params {
   ];
 }
 
-/** How the sides are scaled, if somebody chose it; a single profile has no rate. */
+/** Whether a side is a single profile, which has no rate and no error bars. */
+export function isSingle(s: State): boolean {
+  return [s.time, s.base.time, s.adhoc, s.base.adhoc].some(Boolean);
+}
+
+/** How the sides are scaled, if somebody chose it. */
 export function askedScale(s: State): State['normalize'] {
-  return s.normalize === 'rate' && (s.time || s.base.time) ? '' : s.normalize;
+  return s.normalize === 'rate' && isSingle(s) ? '' : s.normalize;
 }
 
 /** The profiles of the page: those of one side, or a comparison of two. */
 export function whatParams(s: State, now: number): Params {
-  const out: Params =
-    s.page === 'compare'
-      ? [['mode', 'diff'], ...sideParams(sideA(s, now), '_a', now), ...sideParams(sideB(s), '_b', now)]
-      : sideParams(sideB(s), '', now);
+  const out: Params = isDiff(s)
+    ? [['mode', 'diff'], ...sideParams(sideA(s, now), '_a', now), ...sideParams(sideB(s), '_b', now)]
+    : sideParams(sideB(s), '', now);
 
-  if (s.page === 'compare' && s.normalize !== '0') out.push(['normalize', askedScale(s) || 'auto']);
+  if (isDiff(s) && s.normalize !== '0') out.push(['normalize', askedScale(s) || 'auto']);
   if (s.sample_index) out.push(['sample_index', s.sample_index]);
   if (s.aggregate) out.push(['aggregate', s.aggregate]);
   return out;
@@ -267,7 +272,7 @@ export function shownViews(s: State): { state: State; key: string }[] {
 
 /** Whether changes are told from noise: of two ranges, unless sums are asked for. */
 export function hasErrorBars(s: State): boolean {
-  return s.page === 'compare' && s.normalize !== '0' && !s.time && !s.base.time;
+  return isDiff(s) && s.normalize !== '0' && !isSingle(s);
 }
 
 /** The parameter "by" of a comparison with error bars, if the URL says by what the sides are compared. */
@@ -316,12 +321,27 @@ function viewsRequests(s: State, now: number): Request[] {
   return shownViews(s).map(({ state, key }) => viewRequest(state, now, key));
 }
 
+/** What is known of an uploaded file. */
+function fileRequest(key: string, adhoc: string): Request {
+  return { key, path: `api/v1/adhoc/${adhoc.split('/')[0]}`, params: [] };
+}
+
+/** The requests of the page Files: what is known of its files, the views, and the list of all. */
+function fileRequests(s: State, now: number): Request[] {
+  const out: Request[] = [{ key: 'files', path: 'api/v1/adhoc', params: [] }];
+
+  if (s.base.adhoc) out.push(fileRequest('file_a', s.base.adhoc));
+  if (s.adhoc) out.push(fileRequest('file', s.adhoc), ...viewsRequests(s, now));
+  return out;
+}
+
 /** The requests of the page, all of which it can show at once. */
 export function requests(s: State, now: number): Request[] {
   return [...pageRequests(s, now), { key: 'session', path: 'api/v1/session', params: [] }];
 }
 
 function pageRequests(s: State, now: number): Request[] {
+  if (s.page === 'adhoc') return fileRequests(s, now);
   if (s.page === 'targets') return [{ key: 'targets', path: 'api/v1/targets', params: [] }];
   if (s.page === 'status') {
     return ['tsdb', 'buildinfo', 'runtimeinfo', 'flags', 'config', 'queries'].map(name => ({
@@ -344,9 +364,10 @@ function pageRequests(s: State, now: number): Request[] {
     });
     return [...out, ...chartRequests(s, now), ...wholeRequests(s, now), ...viewsRequests(s, now)];
   }
-  const both = (['lines_a', 'lines'] as const).map((key, i) => {
+  const both = (['lines_a', 'lines'] as const).flatMap((key, i) => {
     const side = i ? sideB(s) : sideA(s, now);
-    return lineRequest(s, key, side, [parseTime(side.from, now), parseTime(side.to, now)]);
+    if (side.adhoc) return [fileRequest('file_a', side.adhoc)];
+    return [lineRequest(s, key, side, [parseTime(side.from, now), parseTime(side.to, now)])];
   });
   return [...out, ...both, ...viewsRequests(s, now)];
 }

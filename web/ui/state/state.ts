@@ -2,11 +2,11 @@
 // The state of the page: everything that its URL says, and nothing else. Data
 // from the server is not part of it.
 
-export type Page = 'explore' | 'compare' | 'targets' | 'status';
+export type Page = 'explore' | 'compare' | 'adhoc' | 'targets' | 'status';
 export type Chart = 'lines' | 'points' | 'rows' | 'weights' | 'history' | 'off';
 export type View = 'flame' | 'table' | 'invert' | 'sandwich' | 'source' | 'graph' | 'text';
 
-/** Which profiles: a selector, and a time range or one profile of it. */
+/** Which profiles: a selector, and a time range or one profile of it; or an uploaded file. */
 export interface Side {
   /** Selector; empty: the page chooses one when it knows the profile types. */
   query: string;
@@ -19,6 +19,8 @@ export interface Side {
   total_min: string;
   total_max: string;
   total_outside: boolean;
+  /** Files, and the base of Compare: an uploaded file, as ID/PART; or empty. */
+  adhoc: string;
 }
 
 /** Filters of the API; those that are lists can be given several times. */
@@ -86,6 +88,7 @@ export const noSide: Side = {
   total_min: '',
   total_max: '',
   total_outside: false,
+  adhoc: '',
 };
 
 export const initial: State = {
@@ -97,6 +100,7 @@ export const initial: State = {
   total_min: '',
   total_max: '',
   total_outside: false,
+  adhoc: '',
   base: noSide,
   normalize: '',
   sample_index: '',
@@ -133,6 +137,11 @@ export const initial: State = {
   health: '',
   rest: [],
 };
+
+/** Whether two sides are compared. */
+export function isDiff(s: State): boolean {
+  return s.page === 'compare' || (s.page === 'adhoc' && s.base.adhoc !== '');
+}
 
 /** All profiles of a selector, without what was chosen of others: filters, functions, views of one function. */
 export const unfiltered: Partial<State> = Object.fromEntries(

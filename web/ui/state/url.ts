@@ -8,7 +8,16 @@ import { initial, noSide, type Page, type Side, type State, type View } from './
 type Key = Exclude<keyof State, 'page' | 'rest' | 'beside' | 'base'>;
 
 /** The keys of a side. As in the API, those of A end with "_a", and on the page Compare those of B with "_b". */
-const sideKeys: readonly (keyof Side)[] = ['query', 'from', 'to', 'time', 'total_min', 'total_max', 'total_outside'];
+const sideKeys: readonly (keyof Side)[] = [
+  'query',
+  'from',
+  'to',
+  'time',
+  'total_min',
+  'total_max',
+  'total_outside',
+  'adhoc',
+];
 
 /** All keys, in the order in which they stand in a URL, behind those of the base. */
 const keys: readonly Key[] = [
@@ -66,7 +75,13 @@ const times: readonly Key[] = ['from', 'to', 'time', 'span'];
 /** Keys whose empty value differs from their default, and must be written. */
 const emptyCounts: readonly Key[] = ['by'];
 
-const paths: Record<Page, string> = { explore: '', compare: 'compare', targets: 'targets', status: 'status' };
+const paths: Record<Page, string> = {
+  explore: '',
+  compare: 'compare',
+  adhoc: 'adhoc',
+  targets: 'targets',
+  status: 'status',
+};
 
 /** The path of a page, relative to the folder of the server's pages. */
 export function pathOf(page: Page): string {
@@ -158,5 +173,7 @@ export function decode(path: string, search: string): State {
     else if (keys.includes(name as Key)) decodeValue(s, initial, name as Key, value);
     else s.rest.push([name, value]);
   }
+  // The other pages have no files to compare with.
+  if (s.adhoc && (s.page === 'explore' || s.page === 'compare')) s.page = 'adhoc';
   return s;
 }

@@ -44,19 +44,33 @@ export const functionActions: [string, string, string, Does][] = [
 export function functionKeys(e: KeyboardEvent, { state, act }: Context, name: string): boolean {
   const row = functionActions.find(([key]) => e.code === `Key${key.toUpperCase()}`);
 
-  if (!row || (row[1] && !name) || !lettersOn() || e.shiftKey || e.ctrlKey || e.metaKey || e.altKey) return false;
+  if (
+    !row ||
+    (state.page === 'adhoc' && ofSeries.includes(row[0])) ||
+    (row[1] && !name) ||
+    !lettersOn() ||
+    e.shiftKey ||
+    e.ctrlKey ||
+    e.metaKey ||
+    e.altKey
+  )
+    return false;
   e.preventDefault();
   act({ do: 'set', values: row[3](name, state) });
   return true;
 }
 
 /** The actions as buttons. */
+/** Uploaded files have no history, and no labels of series. */
+const ofSeries = ['t', 'l'];
+
 export function Actions({ name, state, act }: Context & { name: string }) {
   return (
     <div class="actions" role="group" aria-label={`Actions for ${name}`}>
       {functionActions.map(
         ([key, title, help, does]) =>
-          title && (
+          title &&
+          !(state.page === 'adhoc' && ofSeries.includes(key)) && (
             <button
               key={key}
               type="button"

@@ -8,6 +8,7 @@ import { matcher } from '../model/search.ts';
 import { useSize } from '../parts/hooks.ts';
 import { FailureBox } from '../parts/notice.tsx';
 import type { Context } from '../state/context.ts';
+import { isDiff } from '../state/state.ts';
 import { Actions, functionKeys } from './actions.tsx';
 
 /** What one step of the zoom changes, and the limits of the zoom. */
@@ -35,7 +36,7 @@ function Boxes(
 ) {
   const { data, drawing, state, scale, chosen, choose } = props;
   const find = state.find ? matcher(state.find) : null;
-  const compared = state.page === 'compare';
+  const compared = isDiff(state);
 
   return (
     <svg

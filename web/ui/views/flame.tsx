@@ -144,7 +144,7 @@ const sums: Record<Kind, string> = { flow: 'total', state: 'mean', counter: 'inc
 /** The total of the profiles. What filters leave is a part of it; samples without a stack are in no box. */
 function Sum(props: Context & { data: FlameAnswer; part?: string }) {
   const { data, state } = props;
-  const word = state.time || state.aggregate ? 'total' : sums[shownKind(props)];
+  const word = state.time || state.aggregate || state.adhoc ? 'total' : sums[shownKind(props)];
   const boxes = data.total_of[0] as number;
   const text = (v: number): string => formatScaled(v, data);
 

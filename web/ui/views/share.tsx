@@ -17,6 +17,7 @@ const longLink = 6000;
 
 /** The state with absolute times: what a copied link shows does not move. */
 export function absolute(s: State, now: number): State {
+  if (s.page === 'adhoc') return s;
   const time = (text: string): string => (text ? String(parseTime(text, now)) : text);
 
   const times = (side: Side): Pick<Side, 'from' | 'to' | 'time'> => ({

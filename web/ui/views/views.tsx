@@ -10,7 +10,7 @@ import { Nothing } from '../parts/nearest.tsx';
 import { Frame } from '../parts/notice.tsx';
 import type { Context } from '../state/context.ts';
 import { hasErrorBars, isChoosing, shownViews, viewKey } from '../state/requests.ts';
-import type { View } from '../state/state.ts';
+import { isDiff, type View } from '../state/state.ts';
 import { CallGraph } from './callgraph.tsx';
 import { ChangeTable } from './changetable.tsx';
 import { Chips, HideRuntime } from './chips.tsx';
@@ -56,7 +56,7 @@ function Origin(context: Context) {
   const profiles = get('X-Everprof-Profiles');
   const time = get('X-Everprof-Timestamp');
 
-  if (loaded?.stale || (!profiles && !time)) return null;
+  if (state.page === 'adhoc' || loaded?.stale || (!profiles && !time)) return null;
   const ofA = get('X-Everprof-Profiles-A');
   const range = (parseTime(state.to, now) - parseTime(state.from, now)) / 1000;
   const covered = ofA ? '' : coveredText(Number(get('X-Everprof-Covered-Seconds')), range);
@@ -129,7 +129,7 @@ function ViewOf(props: Context & Picking & { data: Data }) {
   switch (props.state.view) {
     case 'table':
       if (hasErrorBars(props.state)) return <ChangeTable {...props} />;
-      return props.state.page === 'compare' ? <DiffTable {...props} /> : <Table {...props} />;
+      return isDiff(props.state) ? <DiffTable {...props} /> : <Table {...props} />;
     case 'source':
       return <Source {...props} />;
     case 'sandwich':
@@ -174,8 +174,12 @@ function Choose(props: Context & { of: string }) {
 /** One view with its states; `of`: the key of its request. */
 function Pane(context: Context & Picking & { of: string }) {
   if (isChoosing(context.state)) return <Choose {...context} />;
+  // Another range does not help if a file is gone.
+  const none = [context.state.adhoc, context.state.base.adhoc].some(Boolean)
+    ? undefined
+    : (message: string) => <Nothing {...context} message={message} />;
   return (
-    <Frame<Data> {...context} key={context.of} none={message => <Nothing {...context} message={message} />}>
+    <Frame<Data> {...context} key={context.of} none={none}>
       {data => <ViewOf {...context} data={data} />}
     </Frame>
   );
