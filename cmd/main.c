@@ -49,6 +49,8 @@ static const struct command main_commands[] = {
 	{ NULL, "compare", cmd_compare,
 	  "tell which functions changed by more than noise" },
 	{ NULL, "report", cmd_report, "merge pprof files and report on them" },
+	{ NULL, "view", cmd_view,
+	  "show files with profiles in the web UI, or compare two" },
 	{ NULL, "record", cmd_record,
 	  "profile this machine, a process or a command with eBPF" },
 	{ NULL, "push", cmd_push,

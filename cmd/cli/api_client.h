@@ -40,6 +40,7 @@ struct query {
 	 * too
 	 */
 	bool post;
+	struct bytes body; /* that is sent with POST */
 	/*
 	 * Called with each piece of the body, as in client/transfer/http.h. NULL:
 	 * query_fetch() collects the body.

@@ -57,6 +57,9 @@ int cmd_query_top(int argc, char **argv);
 /* Compare the profiles of two ranges or selectors. */
 int cmd_query_diff(int argc, char **argv);
 
+/* Show files with profiles in the web UI. */
+int cmd_view(int argc, char **argv);
+
 /* Draw a flame graph as SVG. */
 int cmd_query_flamegraph(int argc, char **argv);
 
