@@ -174,6 +174,7 @@ const struct route web_routes[] = {
 	{ "/api/v1/write", api_write, ROUTE_BODY, SCOPE_WRITE },
 	{ "/ingest", api_ingest, ROUTE_BODY, SCOPE_WRITE },
 	{ "/pyroscope/ingest", api_ingest, ROUTE_BODY, SCOPE_WRITE },
+	{ "/profiling/v1/input", api_datadog, ROUTE_BODY, SCOPE_WRITE },
 	{ "/push.v1.PusherService/Push", api_push, ROUTE_BODY, SCOPE_WRITE },
 	{ "/v1development/profiles", api_otlp, ROUTE_BODY, SCOPE_WRITE },
 	{ "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export",
@@ -196,6 +197,9 @@ void web_answer_failure(void *ctx, const struct request *r,
 {
 	if (route && route->handle == api_ingest) {
 		api_push_note_refused(ctx, r, WEB_PUSH_INGEST, err);
+		answer_plain_error(a, err);
+	} else if (route && route->handle == api_datadog) {
+		api_push_note_refused(ctx, r, WEB_PUSH_DATADOG, err);
 		answer_plain_error(a, err);
 	} else if (route && route->handle == api_push) {
 		api_push_note_refused(ctx, r, WEB_PUSH_V1, err);

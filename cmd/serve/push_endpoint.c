@@ -11,6 +11,8 @@ static enum push_protocol push_endpoint_protocol(enum web_push_protocol p)
 		return PUSH_V1;
 	case WEB_PUSH_OTLP_GRPC:
 		return PUSH_OTLP_GRPC;
+	case WEB_PUSH_DATADOG:
+		return PUSH_DATADOG;
 	case WEB_PUSH_OTLP:
 		break;
 	}

@@ -118,7 +118,7 @@ static const struct flag_row flag_rows[] = {
 	  "Enable POST /api/v1/write, which stores the profiles of agents.",
 	  COMMAND_BOTH },
 	{ "web.enable-push-receiver", FLAG_BOOL, AT(push_receiver), "no", 0, 0,
-	  "Enable POST /ingest, /push.v1.PusherService/Push and /v1development/profiles, which store the profiles of Pyroscope's SDKs, Alloy and OpenTelemetry.",
+	  "Enable POST /ingest, /push.v1.PusherService/Push, /v1development/profiles and /profiling/v1/input, which store the profiles of Pyroscope's SDKs, Alloy, OpenTelemetry and Datadog's libraries.",
 	  COMMAND_BOTH },
 	{ "otlp.grpc.listen-address", FLAG_TEXT, AT(grpc_address), NULL, 0, 0,
 	  "Address to listen on for profiles of OpenTelemetry over gRPC, such as :4317; users, tokens and TLS are those of --web.config.file. By default there is none.",

@@ -13,6 +13,9 @@
 #include "base/err.h"
 #include "model/labels.h"
 
+/* What a conversion may hold at most, in multiples of the largest profile. */
+#define CONVERT_CALLER_MEMORY ((size_t)2)
+
 /* The caller of a conversion. */
 struct convert_caller {
 	void *ctx;

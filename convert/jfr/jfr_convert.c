@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "convert/jfr/jfr_convert.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "base/mem.h"
@@ -283,10 +284,34 @@ static bool jfr_convert_state(struct recording *x, uint64_t state,
 	return fits;
 }
 
+/* Return a number as an integer; a value that makes no sense is too large. */
+static int64_t jfr_convert_round(double value)
+{
+	return value >= 0 && value < 1e18 ? llround(value) : INT64_MAX;
+}
+
+/*
+ * Set the values of a sample that stands for more objects of its size, as its weight
+ * says. False: they are too large.
+ */
+static bool jfr_convert_weigh(const struct jfr_object *o,
+			      int64_t values[STACK_VALUES_MAX])
+{
+	uint64_t bits = o->numbers[JFR_WEIGHT];
+	double weight;
+
+	memcpy(&weight, &bits, sizeof(weight));
+	values[0] = jfr_convert_round(weight);
+	values[1] = jfr_convert_round(weight * (double)o->numbers[JFR_SIZE]);
+	return values[0] < INT64_MAX && values[1] < INT64_MAX;
+}
+
 /* Add the values of an event. False: their sum is too large. */
 static bool jfr_convert_values(struct recording *x, const struct jfr_event *e,
-			       uint64_t number, struct pprof_sample sample)
+			       const struct jfr_object *o,
+			       struct pprof_sample sample)
 {
+	uint64_t number = e->slot == JFR_SLOTS ? 0 : o->numbers[e->slot];
 	int64_t values[STACK_VALUES_MAX] = { 1 };
 	int64_t signed_number = number > INT64_MAX ? INT64_MAX :
 						     (int64_t)number;
@@ -314,6 +339,13 @@ static bool jfr_convert_values(struct recording *x, const struct jfr_event *e,
 	case JFR_VALUES_WAIT:
 		values[1] = jfr_chunk_ns(&x->chunk, number);
 		break;
+	case JFR_VALUES_LIKE:
+	case JFR_VALUES_LIKES:
+		if (!jfr_convert_weigh(o, values))
+			return false;
+		if (e->values == JFR_VALUES_LIKE)
+			values[1] = 0;
+		break;
 	}
 	return stack_part_add(&x->parts[e->part], sample, values);
 }
@@ -323,7 +355,6 @@ static int jfr_convert_sample(struct recording *x, const struct jfr_event *e,
 			      const struct jfr_object *o, struct err *err)
 {
 	struct pprof_sample sample = { .labels = 0 };
-	uint64_t number = e->slot == JFR_SLOTS ? 0 : o->numbers[e->slot];
 	int rc = jfr_convert_stack(x, o->numbers[JFR_STACK_TRACE],
 				   &sample.stack, err);
 
@@ -332,7 +363,7 @@ static int jfr_convert_sample(struct recording *x, const struct jfr_event *e,
 	rc = jfr_convert_labels(x, o, &sample.labels, err);
 	if (rc)
 		return rc;
-	if (!jfr_convert_values(x, e, number, sample))
+	if (!jfr_convert_values(x, e, o, sample))
 		return err_set(
 			err, ERR_INVALID,
 			"the values of a stack of the recording add up to more than 64 bits");

@@ -26,6 +26,14 @@ const struct jfr_event *jfr_event_find(struct str class)
 		{ "profiler.NativeLock", JFR_VALUES_WAIT, JFR_MUTEX,
 		  JFR_DURATION },
 		{ "jdk.ThreadPark", JFR_VALUES_WAIT, JFR_BLOCK, JFR_DURATION },
+		{ "datadog.ExecutionSample", JFR_VALUES_PERIODS, JFR_CPU,
+		  JFR_WEIGHT },
+		{ "datadog.MethodSample", JFR_VALUES_PERIODS, JFR_WALL,
+		  JFR_WEIGHT },
+		{ "datadog.ObjectSample", JFR_VALUES_LIKES, JFR_ALLOCATED,
+		  JFR_SIZE },
+		{ "datadog.HeapLiveObject", JFR_VALUES_LIKE, JFR_LIVE,
+		  JFR_SIZE },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {

@@ -2,7 +2,8 @@
 /*
  * JFR event: which events become samples, of which profile, and with which values.
  * Source: github.com/grafana/jfr-parser, pprof/parser.go and pprof/pprof.go, and
- * github.com/openjdk/jdk, src/hotspot/share/jfr/metadata/metadata.xml.
+ * github.com/openjdk/jdk, src/hotspot/share/jfr/metadata/metadata.xml; those of Datadog's
+ * profiler, whose events have weights: recorded (testdata/datadog).
  *
  * Threads: constants.
  */
@@ -47,7 +48,9 @@ enum jfr_values {
 	JFR_VALUES_TICKS,   /* a time, in ticks */
 	JFR_VALUES_COUNT,   /* one */
 	JFR_VALUES_BYTES,   /* one, and a number of bytes */
-	JFR_VALUES_WAIT     /* one, and a time in ticks */
+	JFR_VALUES_WAIT,    /* one, and a time in ticks */
+	JFR_VALUES_LIKE,    /* for how many objects it stands … */
+	JFR_VALUES_LIKES    /* … and their bytes */
 };
 
 /* An event. */

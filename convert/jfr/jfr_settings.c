@@ -5,8 +5,10 @@
 #define CPU_PERIOD_NS  (10 * (int64_t)1000000)
 #define WALL_PERIOD_NS (50 * (int64_t)1000000)
 
-#define SAMPLES   "jdk.ExecutionSample"
-#define RECORDING "jdk.ActiveRecording"
+#define SAMPLES      "jdk.ExecutionSample"
+#define RECORDING    "jdk.ActiveRecording"
+#define DATADOG_CPU  "datadog.ExecutionSample"
+#define DATADOG_WALL "datadog.MethodSample"
 
 enum {
 	EVENT_MAX = 100 /* longest name of an event, in bytes */
@@ -19,7 +21,8 @@ void jfr_settings_begin(struct jfr_settings *s)
 
 bool jfr_settings_count(struct str class)
 {
-	return str_is(class, SAMPLES) || str_is(class, RECORDING);
+	return str_is(class, SAMPLES) || str_is(class, RECORDING) ||
+	       str_is(class, DATADOG_CPU) || str_is(class, DATADOG_WALL);
 }
 
 /* Return a duration such as "20 ms" in nanoseconds; 0: it is none. */
@@ -70,6 +73,11 @@ void jfr_settings_take(struct jfr_settings *s, struct str class,
 			return;
 		buf_reset(&s->event);
 		buf_utf8(&s->event, str_clip(value, EVENT_MAX), "?");
+		return;
+	}
+	if (str_is(class, DATADOG_WALL)) {
+		if (str_is(name, "interval"))
+			s->wall_ns = jfr_settings_duration(value);
 		return;
 	}
 	if (str_is(name, "interval"))

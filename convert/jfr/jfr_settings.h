@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * JFR settings: what a recording says of how it was made: by what async-profiler samples
- * threads, and the intervals between samples (async-profiler, src/flightRecorder.cpp).
+ * threads, and the intervals between samples (async-profiler, src/flightRecorder.cpp;
+ * Datadog's profiler is made of it, and has an event for each kind of sample).
  *
  * Ownership: jfr_settings_fini() frees everything.
  * Threads: one thread at a time.

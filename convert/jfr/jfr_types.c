@@ -361,7 +361,28 @@ static void jfr_types_run_array(const struct jfr_types *t, uint32_t class,
 		jfr_types_run(t, c->program, r, depth + 1);
 }
 
-/* Read a value that is no object, and return it if it is a number. */
+/* Return the number that the bits of a float stand for. */
+static double jfr_types_float(uint32_t bits)
+{
+	float value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return (double)value;
+}
+
+/* Return the bits of a number. */
+static uint64_t jfr_types_bits(double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return bits;
+}
+
+/*
+ * Read a value that is no object, and return it if it is a number: that of a float or
+ * double as the bits of a double.
+ */
 static uint64_t jfr_types_scalar(enum jfr_kind kind, struct jfr_reader *r)
 {
 	switch (kind) {
@@ -370,11 +391,10 @@ static uint64_t jfr_types_scalar(enum jfr_kind kind, struct jfr_reader *r)
 	case JFR_BYTE:
 		return jfr_reader_fixed(r, 1);
 	case JFR_FLOAT:
-		(void)jfr_reader_bytes(r, 4);
-		break;
+		return jfr_types_bits(
+			jfr_types_float((uint32_t)jfr_reader_fixed(r, 4)));
 	case JFR_DOUBLE:
-		(void)jfr_reader_bytes(r, 8);
-		break;
+		return jfr_reader_fixed(r, 8);
 	case JFR_TEXT:
 		(void)jfr_reader_text(r);
 		break;

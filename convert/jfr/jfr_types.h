@@ -96,7 +96,10 @@ struct jfr_types {
 	struct arena arena;
 };
 
-/* What was read of the fields of an object; 0 and empty if it has no such field. */
+/*
+ * What was read of the fields of an object; 0 and empty if it has no such field. A float or
+ * double is there as the bits of a double.
+ */
 struct jfr_object {
 	uint64_t numbers[JFR_SLOTS];
 	struct jfr_text texts[JFR_SLOTS];

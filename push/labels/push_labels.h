@@ -17,7 +17,7 @@ struct push_origin {
 	struct str spy;       /* the kind of the client, such as gospy */
 	struct str address;   /* IP address of the client */
 	struct str agent;     /* the header User-Agent */
-	const char *protocol; /* a constant: "ingest" or "push" */
+	const char *protocol; /* a constant, such as "ingest" */
 };
 
 /*

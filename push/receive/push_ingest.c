@@ -5,9 +5,9 @@
 
 #include "base/gzip.h"
 #include "convert/folded/folded_convert.h"
-#include "convert/jfr/jfr_convert.h"
 #include "push/labels/app_suffix.h"
 #include "push/labels/push_name.h"
+#include "push/receive/push_recording.h"
 #include "push/wire/multipart.h"
 #include "push/wire/push_time.h"
 
@@ -173,52 +173,23 @@ static int push_ingest_inflate(struct pushing *p, struct bytes *part,
 	return pushing_inflate(p, COMPRESSION_GZIP, *part, out, part, err);
 }
 
-/* Note that a recording has nothing that is kept, or that a part of it is missing. */
-static void push_ingest_judge(struct pushing *p,
-			      const struct jfr_result *result)
-{
-	static const struct err empty = {
-		.msg = "the recording has no samples of a kind that is kept"
-	};
-
-	p->profiles = result->profiles;
-	if (result->is_cut) {
-		(void)err_set(
-			&p->damage, ERR_CORRUPT,
-			"%s; what comes before the damage is stored, so do not send the recording again",
-			result->why.msg);
-		pushing_note(p, p->origin.app, PUSH_REFUSED, &p->damage);
-	} else if (!result->profiles) {
-		pushing_note(p, p->origin.app, PUSH_DROPPED, &empty);
-	}
-}
-
 /* Convert a recording of JFR. */
 static int push_ingest_jfr(struct pushing *p, const struct ingest_request *q,
 			   struct err *err)
 {
-	struct buf inflated[2] = { { 0 }, { 0 } };
-	struct bytes recording = q->profile;
+	struct buf inflated = { 0 };
 	struct jfr_options o = {
-		.caller = pushing_caller(p),
 		.labels = &q->labels,
 		.snapshot = q->snapshot,
 		.time_ns = p->from_ms * 1000000,
 		.duration_ns = push_ingest_duration(p, q),
 		.period_ns = q->rate ? 1000000000 / q->rate : 0,
 	};
-	struct jfr_result result = { .profiles = 0 };
-	int rc = push_ingest_inflate(p, &recording, &inflated[0], err);
+	int rc = push_ingest_inflate(p, &o.snapshot, &inflated, err);
 
-	p->is_converted = true;
 	if (!rc)
-		rc = push_ingest_inflate(p, &o.snapshot, &inflated[1], err);
-	if (!rc)
-		rc = jfr_convert(recording, &o, &result, err);
-	if (!rc)
-		push_ingest_judge(p, &result);
-	buf_fini(&inflated[0]);
-	buf_fini(&inflated[1]);
+		rc = push_recording_take(p, q->profile, &o, err);
+	buf_fini(&inflated);
 	return rc;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "push/receive/push_receiver.h"
 
+#include "push/receive/push_datadog.h"
 #include "push/receive/push_ingest.h"
 #include "push/receive/push_otlp.h"
 #include "push/receive/push_v1.h"
@@ -15,7 +16,8 @@
 		PUSH_COUNTER(member_[PUSH_V1], "push", name_, help_),     \
 		PUSH_COUNTER(member_[PUSH_OTLP], "otlp", name_, help_),   \
 		PUSH_COUNTER(member_[PUSH_OTLP_GRPC], "otlp_grpc", name_, \
-			     help_)
+			     help_),                                      \
+		PUSH_COUNTER(member_[PUSH_DATADOG], "datadog", name_, help_)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 static const struct metric_row push_rows[] = {
@@ -107,9 +109,10 @@ int push_receiver_take(struct push_receiver *r, const struct push_input *in,
 
 	metric_add(r->metrics.requests[in->protocol], 1);
 	p.tools = profile_store_take(r->store);
-	rc = in->protocol == PUSH_INGEST ? push_ingest_take(&p, err) :
-	     in->protocol == PUSH_V1     ? push_v1_take(&p, err) :
-					   push_otlp_take(&p, err);
+	rc = in->protocol == PUSH_INGEST  ? push_ingest_take(&p, err) :
+	     in->protocol == PUSH_V1      ? push_v1_take(&p, err) :
+	     in->protocol == PUSH_DATADOG ? push_datadog_take(&p, err) :
+					    push_otlp_take(&p, err);
 	if (!rc && p.stored)
 		rc = a->sync(a, p.first, p.last, err);
 	pushing_note_kept(&p, rc, err);

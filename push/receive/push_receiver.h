@@ -41,6 +41,7 @@ enum push_protocol {
 	PUSH_V1,        /* push.v1.PusherService/Push */
 	PUSH_OTLP,      /* OpenTelemetry's protocol over HTTP */
 	PUSH_OTLP_GRPC, /* OpenTelemetry's protocol over gRPC */
+	PUSH_DATADOG,   /* POST /profiling/v1/input of Datadog's agent */
 	PUSH_PROTOCOLS
 };
 

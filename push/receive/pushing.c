@@ -25,16 +25,12 @@
 /* The error message lists refused profiles up to this number of bytes. */
 #define REFUSED_TEXT_MAX 360
 
-/* A conversion may hold so many times as much as the largest profile. */
-#define CONVERT_MEMORY ((size_t)2)
-
 const char *pushing_protocol(enum push_protocol p)
 {
 	static const char *const names[] = {
-		[PUSH_INGEST] = "ingest",
-		[PUSH_V1] = "push",
-		[PUSH_OTLP] = "otlp",
-		[PUSH_OTLP_GRPC] = "otlp_grpc",
+		[PUSH_INGEST] = "ingest",   [PUSH_V1] = "push",
+		[PUSH_OTLP] = "otlp",       [PUSH_OTLP_GRPC] = "otlp_grpc",
+		[PUSH_DATADOG] = "datadog",
 	};
 
 	return names[p];
@@ -392,7 +388,7 @@ struct convert_caller pushing_caller(struct pushing *p)
 	return (struct convert_caller){
 		.ctx = p,
 		.max_profile = p->r->o.max_profile,
-		.max_memory = CONVERT_MEMORY * p->r->o.max_profile,
+		.max_memory = CONVERT_CALLER_MEMORY * p->r->o.max_profile,
 		.take = pushing_convert_take,
 		.check = pushing_convert_check,
 		.store = pushing_convert_store,

@@ -48,7 +48,7 @@ static const uint8_t *multipart_search(const uint8_t *from, const uint8_t *end,
 	return memmem(from, (size_t)(end - from), needle.ptr, needle.len);
 }
 
-/* Set the name of a part from its headers, which end with CR LF. */
+/* Set the names of a part from its headers, which end with CR LF. */
 static void multipart_read_headers(struct str headers,
 				   struct multipart_part *out)
 {
@@ -59,8 +59,10 @@ static void multipart_read_headers(struct str headers,
 		struct str line = str_trim(str_cut(headers, '\n', &headers));
 		struct str name = str_trim(str_cut(line, ':', &value));
 
-		if (str_is_nocase(name, disposition))
-			out->name = multipart_parameter(value, "name");
+		if (!str_is_nocase(name, disposition))
+			continue;
+		out->name = multipart_parameter(value, "name");
+		out->file = multipart_parameter(value, "filename");
 	}
 }
 
@@ -85,7 +87,7 @@ static int multipart_read_part(struct str delimiter, const uint8_t **pos,
 	if (!body || body + 4 - *pos > HEADERS_MAX)
 		return err_set(err, ERR_INVALID,
 			       "the headers of a part of the form do not end");
-	*part = (struct multipart_part){ .name = { .len = 0 } };
+	*part = (struct multipart_part){ .body = { .len = 0 } };
 	if (body > *pos)
 		multipart_read_headers((struct str){ (const char *)*pos,
 						     (size_t)(body - *pos) },

@@ -18,7 +18,9 @@ enum {
 
 /* A part of the form. */
 struct multipart_part {
-	struct str name; /* parameter `name` of Content-Disposition */
+	/* Parameters `name` and `filename` of Content-Disposition. */
+	struct str name;
+	struct str file;
 	struct bytes body;
 };
 

@@ -2,7 +2,7 @@
 /*
  * The API for pushed profiles: POST /ingest, by which Pyroscope's older SDKs send
  * profiles, the method Push of push.v1.PusherService, by which newer ones and Grafana
- * Alloy do, and OpenTelemetry's protocol. Answers and errors have the form that the
+ * Alloy do, OpenTelemetry's protocol, and that of Datadog's agent. Answers and errors have the form that the
  * clients expect. GET /api/v1/senders lists those who have sent profiles.
  */
 #include "web/api/api.h"
@@ -76,6 +76,16 @@ void api_ingest(void *ctx, struct request *r, struct answer *a)
 		answer_plain_error(a, &err);
 	else
 		/* Pyroscope's Go client takes any other status for an error. */
+		answer_text(a, 200, "text/plain; charset=utf-8", str_of(""));
+}
+
+void api_datadog(void *ctx, struct request *r, struct answer *a)
+{
+	struct err err;
+
+	if (api_push_take(ctx, r, WEB_PUSH_DATADOG, NULL, &err))
+		answer_plain_error(a, &err);
+	else
 		answer_text(a, 200, "text/plain; charset=utf-8", str_of(""));
 }
 

@@ -150,10 +150,11 @@ struct web_writer {
 
 /* How a client pushes profiles. */
 enum web_push_protocol {
-	WEB_PUSH_INGEST,   /* POST /ingest */
-	WEB_PUSH_V1,       /* POST /push.v1.PusherService/Push */
-	WEB_PUSH_OTLP,     /* POST /v1development/profiles */
-	WEB_PUSH_OTLP_GRPC /* the listener for gRPC */
+	WEB_PUSH_INGEST,    /* POST /ingest */
+	WEB_PUSH_V1,        /* POST /push.v1.PusherService/Push */
+	WEB_PUSH_OTLP,      /* POST /v1development/profiles */
+	WEB_PUSH_OTLP_GRPC, /* the listener for gRPC */
+	WEB_PUSH_DATADOG    /* POST /profiling/v1/input */
 };
 
 /* A request that pushes profiles; everything is borrowed for the call. */
