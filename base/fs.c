@@ -129,6 +129,8 @@ int fs_size(struct fs *fs, const char *path, uint64_t *out, struct err *err)
 	return rc;
 }
 
+static int fs_remove_tree(struct fs *fs, const char *path, struct err *err);
+
 /* Remove a directory recursively, or unlink any other entry. */
 static int fs_remove_entry(struct fs *fs, const char *path, struct err *err)
 {
@@ -137,15 +139,15 @@ static int fs_remove_entry(struct fs *fs, const char *path, struct err *err)
 
 	if (rc)
 		return rc;
-	return S_ISDIR(st.st_mode) ? fs_remove_dir(fs, path, err) :
+	return S_ISDIR(st.st_mode) ? fs_remove_tree(fs, path, err) :
 				     fs_unlink(fs, path, err);
 }
 
 /*
- * All names are read before any entry is removed: what readdir() returns while
- * entries disappear is unspecified.
+ * Remove a directory that is no symbolic link. All names are read before any entry is
+ * removed: what readdir() returns while entries disappear is unspecified.
  */
-int fs_remove_dir(struct fs *fs, const char *path, struct err *err)
+static int fs_remove_tree(struct fs *fs, const char *path, struct err *err)
 {
 	struct fs_call call = { .op = FS_RMDIR, .path = path, .fd = -1 };
 	struct name_list l = { 0 };
@@ -164,6 +166,18 @@ int fs_remove_dir(struct fs *fs, const char *path, struct err *err)
 		return rc;
 	rc = fs_call_before(fs, &call);
 	return fs_call_done(fs, &call, rc ? rc : rmdir(path), err);
+}
+
+int fs_remove_dir(struct fs *fs, const char *path, struct err *err)
+{
+	struct stat st = { 0 };
+	int rc = stat_path(fs, path, &st, err);
+
+	if (rc)
+		return rc;
+	/* Of a link, what it leads to is not ours. */
+	return S_ISLNK(st.st_mode) ? fs_unlink(fs, path, err) :
+				     fs_remove_tree(fs, path, err);
 }
 
 /* Compare two names by bytes, for qsort(). */

@@ -79,7 +79,7 @@ NODISCARD int fs_size(struct fs *fs, const char *path, uint64_t *out,
 
 /*
  * Remove a directory and everything in it. Symbolic links are removed, not
- * followed. After an error a part of the tree may be gone.
+ * followed, also if `path` is one. After an error a part of the tree may be gone.
  */
 NODISCARD int fs_remove_dir(struct fs *fs, const char *path, struct err *err);
 

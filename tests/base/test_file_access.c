@@ -349,6 +349,11 @@ Test(file_access, removing_a_folder_follows_no_links)
 	cr_expect(!fs_remove_dir(NULL, in(&d, "gone"), &err), "%s", err.msg);
 	cr_expect(access(in(&d, "gone"), F_OK) < 0);
 	cr_expect(holds(in(&d, "kept/file"), "kept"));
+	cr_assert(!symlink(in(&d, "kept"), in(&d, "link")));
+	cr_expect(!fs_remove_dir(NULL, in(&d, "link"), &err), "%s", err.msg);
+	cr_expect(access(in(&d, "link"), F_OK) &&
+			  !access(in(&d, "kept/file"), F_OK),
+		  "the link is removed, not what it leads to");
 	cr_expect(fs_remove_dir(NULL, in(&d, "gone"), &err) == ERR_NOTFOUND);
 	cr_expect(fs_remove_dir(NULL, in(&d, "kept/file"), &err) == ERR_IO);
 	cr_expect(holds(in(&d, "kept/file"), "kept"));
