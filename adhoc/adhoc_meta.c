@@ -156,7 +156,8 @@ int adhoc_meta_read(struct bytes json, struct arena *arena,
 		    struct adhoc_meta *out, struct err *err)
 {
 	json_error_t why;
-	json_t *root = json_loadb((const char *)json.ptr, json.len, 0, &why);
+	json_t *root = json_loadb((const char *)json.ptr, json.len,
+				  JSON_ALLOW_NUL, &why);
 	bool is_whole = root && adhoc_meta_read_root(root, arena, out);
 
 	if (!is_whole)

@@ -18,7 +18,9 @@
 enum {
 	ADHOC_ID_LEN = 22,    /* 128 random bits in base64 for URLs */
 	ADHOC_PARTS_MAX = 64, /* profiles of a file */
-	ADHOC_NAME_MAX = 200  /* bytes of the name of a file */
+	ADHOC_NAME_MAX = 200, /* bytes of the name of a file */
+	/* Bytes of the names of all its profiles and their sample types. */
+	ADHOC_TEXTS_MAX = 64 * 1024
 };
 
 /* A profile of a file: a recording of Java has several. */

@@ -13,9 +13,6 @@
 
 #define GZIP_LEVEL 6
 
-/* A conversion may take so many times the largest profile. */
-#define CONVERT_MEMORY 4
-
 /* A file that is being received. */
 struct receiving {
 	struct adhoc_store *store;
@@ -68,13 +65,14 @@ static int adhoc_receive_keep(struct receiving *x, struct str name,
 			      const struct unpacked *p, struct bytes packed,
 			      struct err *err)
 {
+	/* What does not get smaller gets a little larger. */
+	size_t most = p->raw.len + p->raw.len / 8 + 4096;
 	struct buf out = { 0 };
 	int rc;
 
-	if (!packed.len) {
-		/* What does not get smaller gets a little larger. */
-		rc = adhoc_receive_take(
-			x, (int64_t)(p->raw.len + p->raw.len / 8), err);
+	/* A stream may have anything in its headers. */
+	if (!packed.len || packed.len > most) {
+		rc = adhoc_receive_take(x, (int64_t)most, err);
 		if (rc)
 			return rc;
 		gzip_compress(x->gzip, GZIP_LEVEL, p->raw, &out);
@@ -134,7 +132,7 @@ static struct convert_caller adhoc_receive_caller(struct receiving *x)
 	return (struct convert_caller){
 		.ctx = x,
 		.max_profile = x->o->max_profile,
-		.max_memory = CONVERT_MEMORY * x->o->max_profile,
+		.max_memory = CONVERT_CALLER_MEMORY * x->o->max_profile,
 		.take = adhoc_receive_convert_take,
 		.check = adhoc_receive_check,
 		.store = adhoc_receive_store,
@@ -186,7 +184,7 @@ static int adhoc_receive_folded(struct receiving *x, struct str text,
 	if (rc == ERR_INVALID)
 		return err_set(
 			err, rc,
-			"the file has none of the formats pprof, JFR, perf script and folded stacks: as pprof, %.180s; as folded stacks, %.180s",
+			"the file has none of the formats pprof, JFR, perf script (with comm, tid or pid, time, event, ip and sym, as it prints by itself) and folded stacks: as pprof, %.150s; as folded stacks, %.150s",
 			why_not_pprof->msg, why.msg);
 	return rc ? err_set(err, rc, "%s", why.msg) : 0;
 }
@@ -204,7 +202,7 @@ static int adhoc_receive_other(struct receiving *x, struct bytes b,
 	if (str_starts(text, str_of(perf_data)))
 		return err_set(
 			err, ERR_INVALID,
-			"the file is a perf.data, which only perf of the same machine can read: upload what perf script prints");
+			"the file is a perf.data, which only perf can read, best on the same machine: bring what perf script -i FILE prints");
 	if (!perf_convert_is(text))
 		return adhoc_receive_folded(x, text, why_not_pprof, err);
 	x->meta.format = str_of("perf");

@@ -16,7 +16,8 @@
 enum {
 	ADHOC_FILES_MAX = 4096, /* so that their list stays small */
 	ADHOC_ROUND = 4096,     /* a file takes whole blocks of this size */
-	ADHOC_META_MAX = 8 << 20
+	/* A byte of a text becomes up to 6 in JSON, and each type has its names. */
+	ADHOC_META_MAX = 32 * ADHOC_TEXTS_MAX
 };
 
 /* How often expired files are looked for. */
@@ -107,43 +108,58 @@ static size_t adhoc_store_index(struct adhoc_store *s, struct str id)
 	return SIZE_MAX;
 }
 
-/* Take a file out of the list; its folder is still there, and its path in `gone`. */
-static void adhoc_store_forget(struct adhoc_store *s, size_t i, paths *gone)
-	REQUIRES(s->mu);
-static void adhoc_store_forget(struct adhoc_store *s, size_t i, paths *gone)
+/*
+ * Take a file out of the list. Its folder gets a temporary name, which is in `gone`; a
+ * crash on the way leaves it there, and the next start removes it.
+ */
+static int adhoc_store_forget(struct adhoc_store *s, size_t i, paths *gone,
+			      struct err *err) REQUIRES(s->mu);
+static int adhoc_store_forget(struct adhoc_store *s, size_t i, paths *gone,
+			      struct err *err)
 {
 	struct stored *f = &s->files.v[i];
+	char *from = adhoc_store_path(s, f->e.id, "");
+	char *to = mem_printf("%s/" ADHOC_TEMPORARY "%s", s->o.dir, f->e.id);
+	int rc = fs_rename(s->o.fs, from, to, err);
 
-	*vec_add(gone) = mem_strdup(f->e.id);
+	mem_free(from);
+	/* Somebody else may have removed it. */
+	if (rc && rc != ERR_NOTFOUND) {
+		mem_free(to);
+		return rc;
+	}
+	*vec_add(gone) = to;
 	s->bytes -= f->e.bytes;
 	mem_free(f->e.name);
 	mem_free(f->e.user);
 	vec_remove(&s->files, i, 1);
 	adhoc_store_show(s);
+	return 0;
 }
 
-/*
- * Remove the folders of files that are in the list no more. A crash on the way leaves a
- * folder with a temporary name, which the next start removes.
- */
+/* Log that a file cannot be removed. */
+static void adhoc_store_complain(const struct adhoc_store *s,
+				 const struct err *err)
+{
+	log_event(s->o.log, LOG_WARN, "an uploaded file cannot be removed",
+		  LOG_FIELDS(log_text("error", err->msg)));
+}
+
+/* Remove the folders of files that are in the list no more. */
 static void adhoc_store_remove_all(struct adhoc_store *s, paths *gone)
 {
 	struct err err;
 
 	for (size_t i = 0; i < gone->count; i++) {
-		char *from = adhoc_store_path(s, gone->v[i], "");
-		char *to = mem_printf("%s/" ADHOC_TEMPORARY "%s", s->o.dir,
-				      gone->v[i]);
+		int rc = fs_remove_dir(s->o.fs, gone->v[i], &err);
 
-		if (fs_rename(s->o.fs, from, to, &err) ||
-		    fs_remove_dir(s->o.fs, to, &err))
-			log_event(s->o.log, LOG_WARN,
-				  "an uploaded file could not be removed",
-				  LOG_FIELDS(log_text("error", err.msg)));
-		mem_free(from);
-		mem_free(to);
+		if (rc && rc != ERR_NOTFOUND)
+			adhoc_store_complain(s, &err);
 		mem_free(gone->v[i]);
 	}
+	/* If power fails before, they are back. */
+	if (gone->count && fs_sync_dir(s->o.fs, s->o.dir, &err))
+		adhoc_store_complain(s, &err);
 	vec_fini(gone);
 }
 
@@ -163,34 +179,67 @@ static size_t adhoc_store_victim(struct adhoc_store *s)
 	return found;
 }
 
-int adhoc_store_reserve(struct adhoc_store *s, uint64_t bytes, struct err *err)
+/* Whether there would be so much room without the files that nobody keeps. */
+static bool adhoc_store_can_hold(struct adhoc_store *s, uint64_t bytes)
+	REQUIRES(s->mu);
+static bool adhoc_store_can_hold(struct adhoc_store *s, uint64_t bytes)
 {
-	paths gone = { 0 };
-	uint64_t max = (uint64_t)s->o.max_bytes;
+	uint64_t stays = s->bytes;
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->files.count; i++) {
+		if (s->files.v[i].e.is_kept)
+			count++;
+		else
+			stays -= s->files.v[i].e.bytes;
+	}
+	return stays + bytes <= (uint64_t)s->o.max_bytes &&
+	       count < ADHOC_FILES_MAX;
+}
+
+/*
+ * Remove files from the list until there is so much room. ERR_NOSPACE: none more may go;
+ * errors of the disk.
+ */
+static int adhoc_store_evict(struct adhoc_store *s, uint64_t bytes, paths *gone,
+			     struct err *err) REQUIRES(s->mu);
+static int adhoc_store_evict(struct adhoc_store *s, uint64_t bytes, paths *gone,
+			     struct err *err)
+{
 	int rc = 0;
 
-	if (bytes > max)
-		return err_set(
-			err, ERR_TOOBIG,
-			"the file takes %" PRIu64
-			" bytes, more than --adhoc.size allows for all of them",
-			bytes);
-	mutex_lock(&s->mu);
-	while (!rc &&
-	       (s->bytes + bytes > max || s->files.count >= ADHOC_FILES_MAX)) {
+	while (!rc && (s->bytes + bytes > (uint64_t)s->o.max_bytes ||
+		       s->files.count >= ADHOC_FILES_MAX)) {
 		size_t i = adhoc_store_victim(s);
 
-		if (i == SIZE_MAX) {
-			rc = err_set(
-				err, ERR_NOSPACE,
-				"no room for the file: those that are kept or being uploaded fill --adhoc.size");
-		} else {
-			adhoc_store_forget(s, i, &gone);
-			metric_add(s->metrics.evicted, 1);
-		}
+		if (i == SIZE_MAX)
+			return err_set(err, ERR_NOSPACE, "all files are kept");
+		rc = adhoc_store_forget(s, i, gone, err);
+		metric_add(s->metrics.evicted, !rc);
 	}
+	return rc;
+}
+
+int adhoc_store_reserve(struct adhoc_store *s, uint64_t bytes, uint64_t all,
+			struct err *err)
+{
+	paths gone = { 0 };
+	int rc = 0;
+
+	if (all > (uint64_t)s->o.max_bytes)
+		return err_set(
+			err, ERR_TOOBIG,
+			"the file takes more than --adhoc.size allows for all of them");
+	mutex_lock(&s->mu);
+	if (adhoc_store_can_hold(s, bytes))
+		rc = adhoc_store_evict(s, bytes, &gone, err);
+	else
+		rc = err_set(
+			err, ERR_NOSPACE,
+			"no room for the file: those that are kept or being uploaded fill --adhoc.size");
 	if (!rc)
 		s->bytes += bytes;
+	adhoc_store_show(s);
 	mutex_unlock(&s->mu);
 	adhoc_store_remove_all(s, &gone);
 	return rc;
@@ -200,6 +249,7 @@ void adhoc_store_release(struct adhoc_store *s, uint64_t bytes)
 {
 	mutex_lock(&s->mu);
 	s->bytes -= bytes;
+	adhoc_store_show(s);
 	mutex_unlock(&s->mu);
 }
 
@@ -235,23 +285,33 @@ void adhoc_store_each(struct adhoc_store *s,
 		      void (*fn)(void *ctx, const struct adhoc_entry *e),
 		      void *ctx)
 {
+	int64_t now_ms = clock_ms(s->o.clock);
+
 	mutex_lock(&s->mu);
-	for (size_t i = s->files.count; i--;)
-		fn(ctx, &s->files.v[i].e);
+	for (size_t i = s->files.count; i--;) {
+		if (s->files.v[i].e.expires_ms >= now_ms)
+			fn(ctx, &s->files.v[i].e);
+	}
 	mutex_unlock(&s->mu);
 }
 
-/* Note that a file is used. Returns whether it is there. */
+/*
+ * Note that a file is used. Returns whether it is there: what has expired is not shown,
+ * even if the clock is not trusted yet, so that it is not removed.
+ */
 static bool adhoc_store_use(struct adhoc_store *s, struct str id)
 {
+	int64_t now_ms = clock_ms(s->o.clock);
+	bool is_there;
 	size_t i;
 
 	mutex_lock(&s->mu);
 	i = adhoc_store_index(s, id);
-	if (i != SIZE_MAX)
+	is_there = i != SIZE_MAX && s->files.v[i].e.expires_ms >= now_ms;
+	if (is_there)
 		s->files.v[i].used = s->uses++;
 	mutex_unlock(&s->mu);
-	return i != SIZE_MAX;
+	return is_there;
 }
 
 /* Append a whole file to `out`. Errors as of file_open() and file_read_all(). */
@@ -333,14 +393,21 @@ static int adhoc_store_resolve(struct adhoc_store *s, struct str ref,
 	return 0;
 }
 
-/* Read a profile that is compressed in a file. */
+/* Read a profile of `size` bytes that is compressed in a file. */
 static int adhoc_store_inflate(const struct adhoc_store *s, const char *path,
-			       size_t size, struct buf *out, struct err *err)
+			       size_t size, const struct limits *limits,
+			       struct buf *out, struct err *err)
 {
-	/* What does not get smaller gets a little larger. */
-	struct buf packed = buf_init(size + size / 8 + 4096);
-	int rc = adhoc_store_slurp(s, path, &packed, err);
+	struct buf packed;
+	uint64_t stored = 0;
+	int rc = fs_size(s->o.fs, path, &stored, err);
 
+	if (!rc)
+		rc = limits_spend(limits, size + (size_t)stored, err);
+	if (rc)
+		return rc;
+	packed = buf_init((size_t)stored + 1);
+	rc = adhoc_store_slurp(s, path, &packed, err);
 	*out = buf_init(size ? size : 1);
 	if (!rc)
 		rc = gzip_decompress_once(buf_bytes(&packed), out, err);
@@ -361,18 +428,14 @@ int adhoc_store_read(struct adhoc_store *s, struct str ref,
 {
 	char name[40];
 	char *path;
-	size_t size;
 	int rc = adhoc_store_resolve(s, ref, arena, meta, part, err);
 
 	if (rc)
 		return rc;
-	size = (size_t)meta->parts[*part].size;
-	rc = limits_spend(limits, 2 * size + 8192, err);
-	if (rc)
-		return rc;
 	snprintf(name, sizeof(name), "%zu.pb.gz", *part);
 	path = adhoc_store_path(s, meta->id, name);
-	rc = adhoc_store_inflate(s, path, size, out, err);
+	rc = adhoc_store_inflate(s, path, (size_t)meta->parts[*part].size,
+				 limits, out, err);
 	mem_free(path);
 	return rc == ERR_NOTFOUND ? adhoc_store_missing(ref, err) : rc;
 }
@@ -429,7 +492,10 @@ int adhoc_store_keep(struct adhoc_store *s, struct str id,
 	mutex_lock(&s->mu);
 	rc = adhoc_store_check_user(s, id, who, &i, err);
 	if (!rc) {
-		out->expires_ms = clock_ms(s->o.clock) + keep_ms;
+		int64_t until = clock_ms(s->o.clock) + keep_ms;
+
+		if (until > out->expires_ms)
+			out->expires_ms = until;
 		out->is_kept = true;
 		rc = adhoc_store_rewrite(s, out, err);
 	}
@@ -451,10 +517,17 @@ int adhoc_store_remove(struct adhoc_store *s, struct str id,
 	mutex_lock(&s->mu);
 	rc = adhoc_store_check_user(s, id, who, &i, err);
 	if (!rc)
-		adhoc_store_forget(s, i, &gone);
+		rc = adhoc_store_forget(s, i, &gone, err);
 	mutex_unlock(&s->mu);
 	adhoc_store_remove_all(s, &gone);
 	return rc;
+}
+
+/* Return when a file expires, at the latest: it may have come when the clock was wrong. */
+static int64_t adhoc_store_latest(const struct adhoc_store *s, int64_t now_ms)
+{
+	return now_ms + (s->o.ttl_ms > ADHOC_KEEP_MAX_MS ? s->o.ttl_ms :
+							   ADHOC_KEEP_MAX_MS);
 }
 
 /* Remove what has expired. */
@@ -463,15 +536,23 @@ static void adhoc_store_sweep(struct adhoc_store *s)
 	struct trusted_time now = trusted_clock_check(&s->clock, s->o.clock,
 						      s->o.clock_steady_ms);
 	paths gone = { 0 };
+	struct err err;
 
 	if (!now.decides)
 		return;
 	mutex_lock(&s->mu);
 	for (size_t i = s->files.count; i--;) {
-		if (s->files.v[i].e.expires_ms >= now.earliest_ms)
+		struct adhoc_entry *e = &s->files.v[i].e;
+		int64_t latest = adhoc_store_latest(s, now.latest_ms);
+
+		if (e->expires_ms > latest)
+			e->expires_ms = latest;
+		if (e->expires_ms >= now.earliest_ms)
 			continue;
-		adhoc_store_forget(s, i, &gone);
-		metric_add(s->metrics.expired, 1);
+		if (adhoc_store_forget(s, i, &gone, &err))
+			adhoc_store_complain(s, &err);
+		else
+			metric_add(s->metrics.expired, 1);
 	}
 	mutex_unlock(&s->mu);
 	adhoc_store_remove_all(s, &gone);
@@ -497,24 +578,34 @@ static void *adhoc_store_run(void *arg)
 	return NULL;
 }
 
+/* Add the room that a file of a folder takes on disk. */
+static int adhoc_store_measure_file(const struct adhoc_store *s, const char *id,
+				    const char *name, uint64_t *sum,
+				    struct err *err)
+{
+	char *path = adhoc_store_path(s, id, name);
+	uint64_t size = 0;
+	int rc = fs_size(s->o.fs, path, &size, err);
+
+	*sum += adhoc_store_room(size);
+	mem_free(path);
+	return rc;
+}
+
 /* Return the room that a folder takes on disk. */
 static int adhoc_store_measure(const struct adhoc_store *s,
 			       const struct adhoc_meta *m, uint64_t *out,
 			       struct err *err)
 {
-	int rc = 0;
+	int rc;
 
-	*out = ADHOC_ROUND;
+	*out = 0;
+	rc = adhoc_store_measure_file(s, m->id, "meta.json", out, err);
 	for (size_t i = 0; !rc && i < m->part_count; i++) {
 		char name[40];
-		char *path;
-		uint64_t size = 0;
 
 		snprintf(name, sizeof(name), "%zu.pb.gz", i);
-		path = adhoc_store_path(s, m->id, name);
-		rc = fs_size(s->o.fs, path, &size, err);
-		*out += adhoc_store_room(size);
-		mem_free(path);
+		rc = adhoc_store_measure_file(s, m->id, name, out, err);
 	}
 	return rc;
 }
@@ -562,6 +653,21 @@ static void adhoc_store_sort(struct adhoc_store *s)
 	mutex_unlock(&s->mu);
 }
 
+/* Remove what is too much, if --adhoc.size is smaller than it was. */
+static void adhoc_store_shrink(struct adhoc_store *s)
+{
+	paths gone = { 0 };
+	struct err err;
+	int rc;
+
+	mutex_lock(&s->mu);
+	rc = adhoc_store_evict(s, 0, &gone, &err);
+	mutex_unlock(&s->mu);
+	if (rc && rc != ERR_NOSPACE)
+		adhoc_store_complain(s, &err);
+	adhoc_store_remove_all(s, &gone);
+}
+
 /* Read the folder. */
 static int adhoc_store_scan(struct adhoc_store *s, struct err *err)
 {
@@ -593,6 +699,7 @@ static int adhoc_store_scan(struct adhoc_store *s, struct err *err)
 	}
 	name_list_fini(&names);
 	adhoc_store_sort(s);
+	adhoc_store_shrink(s);
 	return 0;
 }
 

@@ -4,8 +4,8 @@
  * series, and in no block: each file is a folder of `adhoc/` in the data directory
  * (docs/format/adhoc.md), and goes after some time, or when newer ones need the room.
  *
- * Time is that of a clock that is trusted (base/trusted_clock.h): a wrong clock removes
- * nothing.
+ * A file whose time is over is not shown any more. It is removed by a clock that is trusted
+ * (base/trusted_clock.h): a wrong clock removes nothing.
  *
  * Ownership: the caller closes a store; options are borrowed.
  * Threads: any.
@@ -93,7 +93,7 @@ NODISCARD int adhoc_store_find(struct adhoc_store *s, struct str id,
 /*
  * Append a profile of a file, decompressed, to `out`; `ref` is ID or ID/PART, and *part
  * is set to the number of the profile, from 0. The memory for it is taken from `limits`
- * first. Errors as for adhoc_store_find(); ERR_INVALID: the file has no such part;
+ * first, and stays taken. Errors as for adhoc_store_find(); ERR_INVALID: the file has no such part;
  * ERR_CORRUPT: it is damaged.
  */
 NODISCARD int adhoc_store_read(struct adhoc_store *s, struct str ref,
@@ -102,7 +102,7 @@ NODISCARD int adhoc_store_read(struct adhoc_store *s, struct str ref,
 			       struct buf *out, struct err *err);
 
 /*
- * Keep a file for some time from now on, whatever it was before, and tell what it is now.
+ * Keep a file for at least some time from now on, and tell what is known of it now.
  * Errors as for adhoc_store_find(); ERR_DENIED: it is another user's.
  */
 NODISCARD int adhoc_store_keep(struct adhoc_store *s, struct str id,
@@ -120,13 +120,13 @@ NODISCARD int adhoc_store_remove(struct adhoc_store *s, struct str id,
 #define ADHOC_TEMPORARY "tmp-"
 
 /*
- * Make room for so many bytes more, by removing files that are not kept, those first that
- * were not used for the longest time. ERR_TOOBIG: they are more than all files may have;
- * ERR_NOSPACE: the other files are kept. The caller returns the room by
- * adhoc_store_release(), or passes it to adhoc_store_add().
+ * Make room for so many bytes more of a file that then has `all`, by removing files that
+ * are not kept, those first that were not used for the longest time. ERR_TOOBIG: `all` is
+ * more than all files may have; ERR_NOSPACE: the others are kept; then none is removed.
+ * The caller returns the room by adhoc_store_release(), or passes it to adhoc_store_add().
  */
 NODISCARD int adhoc_store_reserve(struct adhoc_store *s, uint64_t bytes,
-				  struct err *err);
+				  uint64_t all, struct err *err);
 void adhoc_store_release(struct adhoc_store *s, uint64_t bytes);
 
 /* Add a file whose folder is complete and durable; `bytes` were reserved. */

@@ -13,6 +13,7 @@ struct adhoc_upload {
 	char id[ADHOC_ID_LEN + 1];
 	char *dir;         /* NULL: not made yet */
 	uint64_t reserved; /* room in the store */
+	size_t text_bytes; /* of names and sample types */
 	struct arena arena;
 	struct adhoc_part parts[ADHOC_PARTS_MAX];
 	size_t part_count;
@@ -47,7 +48,23 @@ static int adhoc_upload_draw(struct adhoc_upload *u, struct err *err)
 	return 0;
 }
 
-/* Make the folder, under a temporary name, and take room for meta.json. */
+/*
+ * Take room in the store for a file of so many bytes, the first time also for meta.json,
+ * so that what does not fit removes no other files.
+ */
+static int adhoc_upload_reserve(struct adhoc_upload *u, uint64_t bytes,
+				struct err *err)
+{
+	uint64_t room = adhoc_store_room(bytes) +
+			(u->reserved ? 0 : adhoc_store_room(1));
+	int rc = adhoc_store_reserve(u->store, room, u->reserved + room, err);
+
+	if (!rc)
+		u->reserved += room;
+	return rc;
+}
+
+/* Make the folder, under a temporary name. */
 static int adhoc_upload_begin(struct adhoc_upload *u, struct err *err)
 {
 	const char *all = adhoc_store_options(u->store)->dir;
@@ -59,11 +76,8 @@ static int adhoc_upload_begin(struct adhoc_upload *u, struct err *err)
 	rc = adhoc_upload_draw(u, err);
 	if (!rc)
 		rc = fs_ensure_dir(u->fs, all, err);
-	if (!rc)
-		rc = adhoc_store_reserve(u->store, adhoc_store_room(1), err);
 	if (rc)
 		return rc;
-	u->reserved = adhoc_store_room(1);
 	snprintf(name, sizeof(name), ADHOC_TEMPORARY "%s", u->id);
 	u->dir = adhoc_store_path(u->store, name, "");
 	return fs_mkdir(u->fs, u->dir, err);
@@ -84,6 +98,21 @@ static int adhoc_upload_write(struct adhoc_upload *u, const char *name,
 	file_close(f);
 	mem_free(path);
 	return rc;
+}
+
+/* Count the texts of a profile. ERR_TOOBIG: meta.json would be too large. */
+static int adhoc_upload_count_texts(struct adhoc_upload *u, struct str name,
+				    const struct typeset *t, struct err *err)
+{
+	u->text_bytes += name.len;
+	for (size_t i = 0; i < t->count; i++)
+		u->text_bytes += t->types[i].type.len + t->types[i].unit.len;
+	if (u->text_bytes <= ADHOC_TEXTS_MAX)
+		return 0;
+	return err_set(
+		err, ERR_TOOBIG,
+		"the names of the sample types of the file have more than %d bytes",
+		ADHOC_TEXTS_MAX);
 }
 
 /* Remember what is known of a profile. */
@@ -110,7 +139,6 @@ int adhoc_upload_add(struct adhoc_upload *u, struct str name,
 		     const struct typeset *types, size_t size,
 		     struct bytes packed, struct err *err)
 {
-	uint64_t room = adhoc_store_room(packed.len);
 	char file[40];
 	int rc;
 
@@ -118,12 +146,13 @@ int adhoc_upload_add(struct adhoc_upload *u, struct str name,
 		return err_set(err, ERR_TOOBIG,
 			       "the file has more than %d profiles",
 			       ADHOC_PARTS_MAX);
-	rc = adhoc_upload_begin(u, err);
+	rc = adhoc_upload_count_texts(u, name, types, err);
 	if (!rc)
-		rc = adhoc_store_reserve(u->store, room, err);
+		rc = adhoc_upload_reserve(u, packed.len, err);
+	if (!rc)
+		rc = adhoc_upload_begin(u, err);
 	if (rc)
 		return rc;
-	u->reserved += room;
 	snprintf(file, sizeof(file), "%zu.pb.gz", u->part_count);
 	rc = adhoc_upload_write(u, file, packed, err);
 	if (!rc)
@@ -137,10 +166,15 @@ static int adhoc_upload_write_meta(struct adhoc_upload *u,
 {
 	struct buf text = { 0 };
 	struct json j = json_init(&text);
-	int rc;
+	int rc = 0;
 
 	adhoc_meta_write(m, &j);
-	rc = adhoc_upload_write(u, "meta.json", buf_bytes(&text), err);
+	/* There is room for a short one. */
+	if (text.len > adhoc_store_room(1))
+		rc = adhoc_upload_reserve(u, text.len - adhoc_store_room(1),
+					  err);
+	if (!rc)
+		rc = adhoc_upload_write(u, "meta.json", buf_bytes(&text), err);
 	buf_fini(&text);
 	return rc;
 }

@@ -13,6 +13,7 @@
 #include "base/env.h"
 #include "base/file_slurp.h"
 #include "base/mem.h"
+#include "base/units.h"
 #include "cmd/cli/api_client.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/cli/console.h"
@@ -24,6 +25,9 @@ enum {
 	VIEW_FILES_MAX = 2
 };
 
+/* The largest value of --max-file-size. */
+#define VIEW_SIZE_MAX (1023 * MIB)
+
 /* The flags, and what was uploaded. */
 struct viewing {
 	struct query flags; /* server and HTTP options */
@@ -34,25 +38,36 @@ struct viewing {
 	char ids[VIEW_FILES_MAX][40];
 	size_t count;
 	struct view_server server;
+	pid_t opener; /* which opens the browser; 0: none */
 };
 
+/* Read a file or pipe; - is standard input. */
+static int view_read(const struct viewing *v, const char *path, struct buf *out,
+		     struct err *err)
+{
+	*out = buf_init((size_t)v->max_profile);
+	return file_drain(!strcmp(path, "-") ? "/dev/stdin" : path, out, err);
+}
+
 /* Upload a file, and note its id. */
-static int view_send(struct viewing *v, const char *path, struct err *err)
+static int view_send(struct viewing *v, const char *path, struct bytes body,
+		     struct err *err)
 {
 	struct query q = v->flags;
+	bool is_stdin = !strcmp(path, "-");
 	const char *slash = strrchr(path, '/');
-	CLEANUP(buf_fini) struct buf body = buf_init((size_t)v->max_profile);
 	json_t *root = NULL;
 	json_t *data = NULL;
-	int rc = file_drain(path, &body, err);
+	int rc;
 
-	if (rc)
-		return rc;
 	q.url = (struct buf){ 0 };
 	q.post = true;
-	q.body = buf_bytes(&body);
+	q.body = body;
 	query_path(&q, "/api/v1/adhoc");
-	query_param(&q, "name", slash ? slash + 1 : path);
+	query_param(&q, "name",
+		    is_stdin ? "standard input" :
+		    slash    ? slash + 1 :
+			       path);
 	rc = query_ask(&q, &root, &data, err);
 	if (!rc)
 		(void)snprintf(v->ids[v->count++], sizeof(v->ids[0]), "%s",
@@ -71,31 +86,40 @@ static char *view_address(struct viewing *v)
 
 	q.url = (struct buf){ 0 };
 	query_path(&q, "/adhoc");
-	query_param(&q, "adhoc", v->ids[v->count - 1]);
 	query_param(&q, "adhoc_a", v->count > 1 ? v->ids[0] : "");
+	query_param(&q, v->count > 1 ? "adhoc_b" : "adhoc",
+		    v->ids[v->count - 1]);
 	url = mem_strdup(buf_cstr(&q.url));
 	buf_fini(&q.url);
 	return url;
 }
 
 /* Open the page in the browser of the desktop, if there is one. */
-static void view_open(const struct viewing *v, char *url)
+static void view_open(struct viewing *v, char *url)
 {
 	char *argv[] = { (char[]){ "xdg-open" }, url, NULL };
 	posix_spawn_file_actions_t files;
-	pid_t pid;
+	posix_spawnattr_t attributes;
+	sigset_t none;
 
 	if (!v->browser ||
 	    (!env_find("DISPLAY") && !env_find("WAYLAND_DISPLAY")))
 		return;
+	sigemptyset(&none);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null",
 					 O_WRONLY, 0);
 	posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null",
 					 O_WRONLY, 0);
 	/* Without it, people open the address themselves. */
-	(void)posix_spawnp(&pid, argv[0], &files, NULL, argv, environ);
+	if (posix_spawnp(&v->opener, argv[0], &files, &attributes, argv,
+			 environ))
+		v->opener = 0;
 	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&attributes);
 }
 
 /* Wait until a signal ends the command; ERR_CLOSED: the server has ended before. */
@@ -111,9 +135,8 @@ static int view_wait(struct viewing *v, const sigset_t *set, struct err *err)
 		if (view_server_has_ended(&v->server))
 			return err_set(err, ERR_CLOSED,
 				       "the server of this command has ended");
-		/* The browser. */
-		while (waitpid(-1, NULL, WNOHANG) > 0 && v->server.pid)
-			;
+		if (v->opener && waitpid(v->opener, NULL, WNOHANG))
+			v->opener = 0;
 	}
 }
 
@@ -141,7 +164,9 @@ static int view_begin(struct viewing *v, sigset_t *set, struct err *err)
 	return rc;
 }
 
-static int view_run(struct viewing *v, int argc, char **argv, struct err *err)
+/* Upload the files, show the page, and wait if the server is ours. */
+static int view_show(struct viewing *v, int argc, char **argv,
+		     const struct buf *bodies, struct err *err)
 {
 	bool is_ours = !*v->flags.server;
 	sigset_t set;
@@ -149,7 +174,7 @@ static int view_run(struct viewing *v, int argc, char **argv, struct err *err)
 	int rc = view_begin(v, &set, err);
 
 	for (int i = 0; !rc && i < argc; i++)
-		rc = view_send(v, argv[i], err);
+		rc = view_send(v, argv[i], buf_bytes(&bodies[i]), err);
 	if (rc)
 		return rc;
 	url = view_address(v);
@@ -161,6 +186,25 @@ static int view_run(struct viewing *v, int argc, char **argv, struct err *err)
 		return 0;
 	console_say("Press Ctrl-C to end.");
 	return view_wait(v, &set, err);
+}
+
+static int view_run(struct viewing *v, int argc, char **argv, struct err *err)
+{
+	struct buf bodies[VIEW_FILES_MAX] = { { 0 }, { 0 } };
+	int rc = 0;
+
+	if (v->max_profile < KIB || v->max_profile > VIEW_SIZE_MAX)
+		return err_set(
+			err, ERR_INVALID,
+			"--max-file-size must be between 1KB and 1023MB");
+	/* Before signals are blocked: a pipe may have no writer. */
+	for (int i = 0; !rc && i < argc; i++)
+		rc = view_read(v, argv[i], &bodies[i], err);
+	if (!rc)
+		rc = view_show(v, argc, argv, bodies, err);
+	for (int i = 0; i < VIEW_FILES_MAX; i++)
+		buf_fini(&bodies[i]);
+	return rc;
 }
 
 int cmd_view(int argc, char **argv)
@@ -186,9 +230,9 @@ int cmd_view(int argc, char **argv)
 	static const struct usage u = {
 		"view FILE [FILE] [FLAGS]",
 		"Show a file with profiles in the web UI, or compare two, of which the first is the\n"
-		"base: pprof, Java Flight Recorder, the text of perf script, or folded stacks. The\n"
-		"address of the page is printed. Files that a server gets are removed after its\n"
-		"--adhoc.ttl.",
+		"base: pprof, Java Flight Recorder, the text of perf script, or folded stacks; - is\n"
+		"standard input, as in perf script | everprof view -. The address of the page is\n"
+		"printed. Files that a server gets are removed after its --adhoc.ttl.",
 		1, VIEW_FILES_MAX
 	};
 	struct err err;

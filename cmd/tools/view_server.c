@@ -23,6 +23,9 @@
 /* How long to wait for a message before it is checked that the server lives, in ms. */
 #define LOOK_MS 100
 
+/* The name of its configuration file. */
+#define VIEW_CONFIG "everprof.yaml"
+
 /* Make the folder. Only the user may enter it, so only the server finds the socket. */
 static int view_server_make_dir(struct view_server *s, struct err *err)
 {
@@ -36,6 +39,19 @@ static int view_server_make_dir(struct view_server *s, struct err *err)
 	mem_free(s->dir);
 	s->dir = NULL;
 	return err->code;
+}
+
+/* Write a configuration with nothing in it: that of the working directory is not ours. */
+static int view_server_configure(const struct view_server *s, struct err *err)
+{
+	char *path = mem_printf("%s/" VIEW_CONFIG, s->dir);
+	char *tmp = mem_printf("%s.tmp", path);
+	int rc = file_replace(NULL, tmp, path,
+			      bytes_of(str_of("scrape_configs: []\n")), err);
+
+	mem_free(path);
+	mem_free(tmp);
+	return rc;
 }
 
 /* Open the socket to which the server says that it is ready. */
@@ -66,25 +82,28 @@ static void view_server_exec(const struct view_server *s,
 	char *symbols = mem_printf("--symbols.path=%s", o->symbols_path);
 	char *source =
 		mem_printf("--query.source-path=%s", o->source_path ?: "");
+	char *config = mem_printf("--config.file=%s/" VIEW_CONFIG, s->dir);
 	char *size = mem_printf("--scrape.max-profile-size=%lld",
 				(long long)o->max_profile);
 	char *memory = mem_printf("--ingest.memory=%lld",
 				  (long long)o->max_profile * 8);
+	char *queries = mem_printf("--query.memory=%lld",
+				   (long long)o->max_profile * 16);
 	char *room =
 		mem_printf("--adhoc.size=%lld", (long long)o->max_profile * 8);
 	char *argv[] = {
 		(char[]){ "everprof" },
 		(char[]){ "serve" },
-		/* So it needs no configuration file. */
-		(char[]){ "--web.enable-push-receiver" },
 		(char[]){ "--web.listen-address=127.0.0.1:0" },
 		(char[]){ "--log.level=error" },
 		(char[]){ "--adhoc.ttl=365d" },
+		config,
 		data,
 		symbols,
 		source,
 		size,
 		memory,
+		queries,
 		room,
 		NULL,
 	};
@@ -150,6 +169,8 @@ int view_server_start(struct view_server *s,
 	int fd = -1;
 	int rc = view_server_make_dir(s, err);
 
+	if (!rc)
+		rc = view_server_configure(s, err);
 	if (!rc)
 		rc = view_server_listen(s, &fd, err);
 	if (!rc) {

@@ -12,13 +12,18 @@
 /* A longer text is no name of an event or a thread. */
 #define TEXT_MAX 256
 
+/* Nor is a longer word the mode of a sample, such as "U" or "GH". */
+#define MODE_MAX 3
+
 /* How many lines are looked at to tell whether a text is one of perf script. */
 #define SNIFF_LINES 200
 
 /* The parts of the first line of a sample. */
 struct perf_header {
 	struct str comm;
-	struct str pid;
+	struct str
+		pid; /* of the process; empty: only that of the thread is there */
+	struct str tid;
 	int64_t time_ns;
 	int64_t period; /* -1: the line does not say it */
 	struct str event;
@@ -113,46 +118,82 @@ static bool perf_read_time(struct str word, int64_t *ns)
 				       ns);
 }
 
-/* Whether a word is "1099" or "1099/1101". */
-static bool perf_is_pid(struct str word, struct str *pid)
+/* Whether a text is a number such as 1099 or -1, that of no process. */
+static bool perf_is_number(struct str s)
 {
-	struct str tid;
+	int64_t number;
 
-	*pid = str_cut(word, '/', &tid);
-	return pid->len && perf_digits(*pid) == pid->len &&
-	       perf_digits(tid) == tid.len;
+	return s.len && str_to_i64(s, &number) && number >= -1;
+}
+
+/* Read "1099", a thread, or "1099/1101", a process and a thread. */
+static bool perf_read_ids(struct str word, struct perf_header *out)
+{
+	struct str first = str_cut(word, '/', &out->tid);
+
+	if (!perf_is_number(first) ||
+	    (out->tid.len && !perf_is_number(out->tid)))
+		return false;
+	out->pid = out->tid.len ? first : str_of("");
+	if (!out->tid.len)
+		out->tid = first;
+	return true;
+}
+
+/* Whether a word may be between thread and time: the CPU, or the mode, such as "U". */
+static bool perf_is_between(struct str word)
+{
+	size_t n = 0;
+
+	if (word.len && *word.ptr == '[')
+		return true;
+	while (n < word.len &&
+	       ((word.ptr[n] | 0x20) >= 'a' && (word.ptr[n] | 0x20) <= 'z'))
+		n++;
+	return word.len <= MODE_MAX && n == word.len;
 }
 
 /*
- * Find the time of a line, which comes behind the process and perhaps a CPU, and what is
- * before: the name of the thread may have blanks.
+ * Find the time of a line, which comes behind the thread, and what is before: the name of
+ * the thread may have blanks.
  */
 static bool perf_find_time(struct str line, struct perf_header *out,
 			   struct str *rest)
 {
-	struct str pid = { .len = 0 };
-	bool has_pid = false;
+	const char *ids = NULL;
+	bool has_time = false;
 
 	*rest = line;
-	while (rest->len) {
+	while (rest->len && !has_time) {
 		struct str word = perf_word(rest);
-		struct str found;
+		struct perf_header found;
 
-		if (has_pid && perf_read_time(word, &out->time_ns))
-			break;
-		/* The CPU, between process and time. */
-		if (has_pid && word.len && *word.ptr == '[')
-			continue;
-		has_pid = perf_is_pid(word, &found);
-		if (has_pid)
-			pid = found;
+		if (ids && perf_read_time(word, &out->time_ns)) {
+			has_time = true;
+		} else if (perf_read_ids(word, &found)) {
+			ids = word.ptr;
+			out->pid = found.pid;
+			out->tid = found.tid;
+		} else if (!perf_is_between(word)) {
+			ids = NULL;
+		}
 	}
-	if (!has_pid || !rest->len)
+	if (!has_time)
 		return false;
-	out->pid = pid;
-	out->comm = str_trim(
-		(struct str){ line.ptr, (size_t)(pid.ptr - line.ptr) });
+	out->comm =
+		str_trim((struct str){ line.ptr, (size_t)(ids - line.ptr) });
 	return out->comm.len;
+}
+
+/* Whether a text begins with an address, and something behind it. */
+static bool perf_has_address(struct str text)
+{
+	struct str word = perf_word(&text);
+	size_t n = 0;
+
+	while (n < word.len && digit_hex_value(word.ptr[n]) >= 0)
+		n++;
+	return n && n == word.len && str_trim(text).len;
 }
 
 /* Read the first line of a sample. */
@@ -176,9 +217,19 @@ static bool perf_read_header(struct str line, struct perf_header *out)
 	out->event = (struct str){ word.ptr, word.len - 1 };
 	rest = str_trim(rest);
 	/* Behind the name of a tracepoint are its fields. */
-	if (rest.len && rest.ptr[rest.len - 1] == ')')
+	if (rest.len && rest.ptr[rest.len - 1] == ')' && perf_has_address(rest))
 		out->frame = rest;
 	return true;
+}
+
+/* Whether a line tells of something else than a sample, such as PERF_RECORD_COMM. */
+static bool perf_is_record(struct str line)
+{
+	struct perf_header header;
+	struct str rest;
+
+	return perf_find_time(line, &header, &rest) &&
+	       str_starts(str_trim(rest), str_of("PERF_RECORD_"));
 }
 
 bool perf_convert_is(struct str text)
@@ -190,8 +241,12 @@ bool perf_convert_is(struct str text)
 		if (line.len > LINE_MAX_BYTES)
 			return false;
 		line = str_trim(line);
-		if (line.len && *line.ptr != '#')
-			return perf_read_header(line, &header);
+		if (!line.len || perf_is_record(line))
+			continue;
+		if (perf_read_header(line, &header))
+			return true;
+		if (*line.ptr != '#')
+			return false;
 	}
 	return false;
 }
@@ -222,7 +277,7 @@ static struct str perf_cut_module(struct str *frame)
 {
 	size_t at = frame->len;
 	size_t depth = 0;
-	struct str module = { .len = 0 };
+	struct str module = str_of("");
 
 	if (!at || frame->ptr[at - 1] != ')')
 		return module;
@@ -270,22 +325,30 @@ static uint32_t perf_unnamed(struct perf_text *x, struct str module)
 	return function;
 }
 
-/* Add a frame: "ffffffff81386d58 alloc_pid+0x338 ([kernel.kallsyms])". */
+/*
+ * Whether a line below a sample is no frame, but a place in a source file: main.c:12. perf
+ * prints it behind its frame.
+ */
+static bool perf_is_place(struct str line)
+{
+	const char *colon = memrchr(line.ptr, ':', line.len);
+	size_t at = colon ? (size_t)(colon - line.ptr) + 1 : line.len;
+	struct str number = { line.ptr + at, line.len - at };
+
+	return number.len && perf_digits(number) == number.len;
+}
+
+/*
+ * Add a frame: "ffffffff81386d58 alloc_pid+0x338 ([kernel.kallsyms])", of which the address
+ * may be missing.
+ */
 static int perf_add_frame(struct perf_text *x, struct str frame,
 			  struct err *err)
 {
-	struct str address = perf_word(&frame);
 	struct str module;
-	size_t digits = 0;
 
-	while (digits < address.len &&
-	       digit_hex_value(address.ptr[digits]) >= 0)
-		digits++;
-	if (!address.len || digits < address.len)
-		return err_set(
-			err, ERR_INVALID,
-			"line %zu is neither a sample nor a frame of perf script",
-			x->line);
+	if (perf_has_address(frame))
+		(void)perf_word(&frame);
 	frame = str_trim(frame);
 	module = perf_cut_module(&frame);
 	frame = perf_cut_offset(frame);
@@ -345,7 +408,10 @@ static int perf_open_sample(struct perf_text *x, const struct perf_header *h,
 	x->frames = 0;
 	x->period = h->period > 0 ? h->period : 0;
 	stack_build_label(&x->build, str_of("comm"), h->comm);
-	stack_build_label(&x->build, str_of("pid"), h->pid);
+	if (h->pid.len)
+		stack_build_label(&x->build, str_of("pid"), h->pid);
+	else
+		stack_build_label(&x->build, str_of("tid"), h->tid);
 	x->labels = stack_build_labels(&x->build);
 	return h->frame.len ? perf_add_frame(x, h->frame, err) : 0;
 }
@@ -363,13 +429,16 @@ static int perf_take_line(struct perf_text *x, struct str line, struct err *err)
 			       LINE_MAX_BYTES);
 	if (!text.len)
 		return perf_close_sample(x, err);
-	if (*text.ptr == '#')
+	if (perf_is_record(text))
 		return 0;
 	/* The names of threads are moved to the right, so both may be indented. */
 	if (perf_read_header(text, &header))
 		return perf_open_sample(x, &header, err);
+	/* A thread may have such a name, too. */
+	if (*text.ptr == '#')
+		return 0;
 	if (x->is_open && is_frame)
-		return perf_add_frame(x, text, err);
+		return perf_is_place(text) ? 0 : perf_add_frame(x, text, err);
 	return err_set(
 		err, ERR_INVALID,
 		"line %zu is no sample of perf script: it needs the fields comm, pid or tid, time and event, and ip and sym for the frames",

@@ -10,9 +10,10 @@
  *	ffffffff81386d58 alloc_pid+0x338 ([kernel.kallsyms])
  *
  * or a single frame at the end of the first line. Sample types are the number of samples
- * and the event, whose values are the periods. Samples have the labels `comm` (name of
- * the thread) and `pid`. The times of perf are not those of a clock, so a profile has a
- * duration, but no time.
+ * and the event, whose values are the periods. Samples have the labels `comm` (the name of
+ * the thread), and `tid`, or `pid` if the text has the process, too. The times of perf are
+ * not those of a clock, so a profile has a duration, but no time. Lines of other records
+ * (PERF_RECORD_…) and places in source files are skipped.
  * Source: Linux, tools/perf/Documentation/perf-script.txt and builtin-script.c.
  *
  * Ownership: everything is borrowed for the call.

@@ -68,21 +68,47 @@ static int answer_adhoc_choose(const struct pyroscope_call *c,
 		       STR_ARG(str_clip(wanted, 100)));
 }
 
-/* Write the names of all types as the field `number`. */
-static void answer_adhoc_write_types(const struct pyroscope_call *c,
-				     const struct adhoc_meta *m,
-				     uint32_t number)
+/* Whether a file has a type of this name. */
+static bool answer_adhoc_has(const struct pyroscope_call *c,
+			     const struct adhoc_meta *m, struct str name)
 {
+	struct file_type type;
+
+	return !answer_adhoc_choose(c, m, name, &type, NULL);
+}
+
+/*
+ * Write the names of all types of a file as the field `number`; if `other` is not NULL,
+ * only of those that it has, too. Returns the first one, or the default of the first
+ * profile if that is one of them; empty: there is none.
+ */
+static struct str answer_adhoc_write_types(const struct pyroscope_call *c,
+					   const struct adhoc_meta *m,
+					   const struct adhoc_meta *other,
+					   uint32_t number)
+{
+	struct str first = str_of("");
+
 	for (size_t part = 0; part < m->part_count; part++) {
-		for (size_t i = 0; i < m->parts[part].type_count; i++)
-			wire_write_str(c->out, number,
-				       answer_adhoc_type(c, m, part, i).name);
+		for (size_t i = 0; i < m->parts[part].type_count; i++) {
+			struct str name = answer_adhoc_type(c, m, part, i).name;
+
+			if (other && !answer_adhoc_has(c, other, name))
+				continue;
+			if (!first.len ||
+			    (!part && i == m->parts[0].default_type))
+				first = name;
+			if (number)
+				wire_write_str(c->out, number, name);
+		}
 	}
+	return first;
 }
 
 /* Read a file, and the profile with the type that is asked for. */
 static int answer_adhoc_open(const struct pyroscope_call *c, struct str id,
-			     struct asked_file *out, struct err *err)
+			     struct str type, struct asked_file *out,
+			     struct err *err)
 {
 	struct limits limits = query_limits(c->work);
 	char ref[ADHOC_ID_LEN + 24];
@@ -90,8 +116,7 @@ static int answer_adhoc_open(const struct pyroscope_call *c, struct str id,
 	int rc = adhoc_store_find(c->adhoc, id, c->arena, &out->meta, err);
 
 	if (!rc)
-		rc = answer_adhoc_choose(c, &out->meta, c->request.type_id,
-					 &out->type, err);
+		rc = answer_adhoc_choose(c, &out->meta, type, &out->type, err);
 	if (rc)
 		return rc;
 	(void)snprintf(ref, sizeof(ref), "%s/%zu", out->meta.id,
@@ -141,7 +166,7 @@ static int answer_adhoc_show(struct pyroscope_call *c, struct str id,
 	struct buf *out = c->out;
 	struct buf answer = { 0 };
 	struct asked_file f = { .raw = { 0 } };
-	int rc = answer_adhoc_open(c, id, &f, err);
+	int rc = answer_adhoc_open(c, id, c->request.type_id, &f, err);
 
 	if (!rc) {
 		const struct stacks_file ask = answer_adhoc_ask(c, &f);
@@ -155,7 +180,7 @@ static int answer_adhoc_show(struct pyroscope_call *c, struct str id,
 		wire_write_str(out, 2, f.meta.name);
 		wire_write_number(out, 3, (uint64_t)f.meta.uploaded_ms);
 		wire_write_str(out, 4, f.type.name);
-		answer_adhoc_write_types(c, &f.meta, 5);
+		(void)answer_adhoc_write_types(c, &f.meta, NULL, 5);
 		rc = answer_adhoc_write(c, &answer, f.type.value, 6, false,
 					err);
 	}
@@ -216,18 +241,47 @@ int answer_adhoc_list(struct pyroscope_call *c, struct err *err UNUSED)
 	return 0;
 }
 
+/*
+ * Choose the type by which two files are compared: the one that is asked for, or one that
+ * both have.
+ */
+static int answer_adhoc_choose_both(const struct pyroscope_call *c,
+				    const struct adhoc_meta *left,
+				    const struct adhoc_meta *right,
+				    struct str *out, struct err *err)
+{
+	*out = c->request.type_id;
+	if (!out->len)
+		*out = answer_adhoc_write_types(c, right, left, 0);
+	return out->len ?
+		       0 :
+		       err_set(err, ERR_INVALID,
+			       "the two files have no profile type in common");
+}
+
 int answer_adhoc_diff(struct pyroscope_call *c, struct err *err)
 {
 	struct buf *out = c->out;
 	struct buf answer = { 0 };
 	struct asked_file left = { .raw = { 0 } };
 	struct asked_file right = { .raw = { 0 } };
+	struct str type = str_of("");
 	int rc = answer_adhoc_store(c, err);
 
 	if (!rc)
-		rc = answer_adhoc_open(c, c->request.id, &left, err);
+		rc = adhoc_store_find(c->adhoc, c->request.id, c->arena,
+				      &left.meta, err);
 	if (!rc)
-		rc = answer_adhoc_open(c, c->request.other_id, &right, err);
+		rc = adhoc_store_find(c->adhoc, c->request.other_id, c->arena,
+				      &right.meta, err);
+	if (!rc)
+		rc = answer_adhoc_choose_both(c, &left.meta, &right.meta, &type,
+					      err);
+	if (!rc)
+		rc = answer_adhoc_open(c, c->request.id, type, &left, err);
+	if (!rc)
+		rc = answer_adhoc_open(c, c->request.other_id, type, &right,
+				       err);
 	if (!rc) {
 		const struct stacks_file base = answer_adhoc_ask(c, &left);
 		const struct stacks_file now = answer_adhoc_ask(c, &right);
@@ -237,7 +291,7 @@ int answer_adhoc_diff(struct pyroscope_call *c, struct err *err)
 		c->out = out;
 	}
 	if (!rc) {
-		answer_adhoc_write_types(c, &right.meta, 1);
+		(void)answer_adhoc_write_types(c, &right.meta, &left.meta, 1);
 		rc = answer_adhoc_write(c, &answer, right.type.value, 2, true,
 					err);
 	}

@@ -153,11 +153,38 @@ Test(perf, periods_and_frames_may_be_missing)
 	       "b 1 main 1\n");
 }
 
+/* What "perf probe" and fields of tracepoints print is no frame. */
+Test(perf, fields_of_an_event_may_end_with_a_bracket)
+{
+	expect("a 1 1.000000: probe:send: (ffffffff8161c8e0)\n"
+	       "\tffffffff8161c8e0 send+0x0 ([k])\n"
+	       "a 1 1.000000: probe:send: flags: 0x00080000 (O_RDONLY)\n",
+	       "probe:send (samples/count) 0 ns\n"
+	       "a 1 send 1\n"
+	       "a 1 [unknown] 1\n");
+}
+
+Test(perf, other_records_and_fields_are_skipped)
+{
+	expect("sh 7 [001] 0.000000: PERF_RECORD_COMM: sh:7/7\n"
+	       ":-1 -1 [001] 1.000000: 3 cycles:\n"
+	       "\t1 f (x)\n"
+	       "  main.c:12\n"
+	       "\t2 g (x)\n"
+	       "sh 7 0.000000: PERF_RECORD_EXIT(7:7):(7:7)\n"
+	       "# 7 [001] 1.000000: 2 cycles: 3 h (x)\n"
+	       "my sh 7 [001] U 1.000000: 4 cycles:\n"
+	       "\tfoo(int)+0x3 (x)\n",
+	       "cycles (samples/count cycles/count) 0 ns\n"
+	       ":-1 -1 g;f 1 3\n"
+	       "# 7 h 1 2\n"
+	       "my sh 7 foo(int) 1 4\n");
+}
+
 Test(perf, a_line_that_is_neither_sample_nor_frame_is_named)
 {
 	refuse("main;work 12\n", "line 1 is no sample of perf script");
-	refuse("a 1 1.000000: 5 cycles:\n\tmain\n",
-	       "line 2 is neither a sample nor a frame");
+	refuse("a 1 1.000000: 5 cycles:\nmain\n", "line 2 is no sample");
 	refuse("a 1 1.000000: 5 cycles:\n\nmain\n", "line 3 is no sample");
 	refuse("# nothing\n", "the text has no sample");
 	cr_expect(!perf_convert_is(str_of("main;work 12\n")));

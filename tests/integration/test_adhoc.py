@@ -12,7 +12,7 @@ import subprocess
 import tarfile
 import urllib.request
 
-from harness import BINARY, ROOT, Everprof, Suite, wait_until
+from harness import BINARY, ROOT, Everprof, Suite, field, wait_until
 from remote_nodes import Agent
 from users import basic, hashed
 
@@ -209,6 +209,52 @@ def a_user_changes_only_what_is_theirs(d):
 
 
 @suite.test
+def an_uploaded_file_opens_no_source_to_readers(d):
+    """A profile may name any file; only who could store it sees the text of what it names."""
+    os.makedirs(f'{d}/src/app', exist_ok=True)
+    with open(f'{d}/src/app/.env', 'w') as f:
+        f.write('password: hunter2\n')
+    with open(f'{d}/web.yaml', 'w') as f:
+        f.write('basic_auth_users:\n')
+        f.writelines(f"  {name}: '{hashed(name)}'\n" for name in ('reader', 'writer'))
+        f.write('basic_auth_scopes: {reader: [read], writer: [read, write]}\n')
+    e = Everprof(d, flags=[f'--web.config.file={d}/web.yaml', f'--query.source-path={d}/src'])
+    wait_until('ready', 30, lambda: 'everprof is ready' in e.text())
+    texts = [b'', b'cpu', b'nanoseconds', b'steal', b'app/.env']
+    body = b''.join(
+        [
+            field(1, b'\x08\x01\x10\x02'),
+            field(2, b'\x0a\x01\x01\x12\x01\x07'),
+            field(4, b'\x08\x01\x22\x04\x08\x01\x10\x01'),
+            field(5, b'\x08\x01\x10\x03\x20\x04'),
+            *(field(6, t) for t in texts),
+        ]
+    )
+    for name, sees in (('reader', False), ('writer', True)):
+        headers = basic(name, name)
+        f = upload(e, body, headers=headers)
+        more = upload(e, body.replace(b'\x12\x01\x07', b'\x12\x01\x09'), headers=headers)
+        for extra in ({}, {'mode': 'diff', 'adhoc_a': f['id'], 'adhoc_b': more['id']}):
+            params = {'report': 'source', 'symbol': 'steal', 'format': 'json', **(extra or {'adhoc': f['id']})}
+            answer = e.get('/api/v1/query', headers=headers, **params)
+            assert answer.status == 200, answer.body
+            assert (b'hunter2' in answer.body) == sees, (name, extra, answer.body)
+    e.finish()
+
+
+@suite.test
+def what_has_expired_is_not_shown(d):
+    e = Everprof(d, flags=['--adhoc.ttl=1s']).ready()
+    f = upload(e, FOLDED)
+    kept = upload(e, FOLDED)
+    assert e.get('/api/v1/adhoc/' + kept['id'], method='POST', keep='1h').status == 200
+    wait_until('it is gone', 30, lambda: e.get('/api/v1/adhoc/' + f['id']).status == 404)
+    assert e.get('/api/v1/query', adhoc=f['id'], report='top').status == 404
+    assert [x['id'] for x in e.get('/api/v1/adhoc').data()] == [kept['id']]
+    e.finish()
+
+
+@suite.test
 def an_agent_takes_no_files(d):
     a = Agent(d, 'scrape_configs: []\n')
     assert a.get('/api/v1/adhoc', data=FOLDED, method='POST').status == 404
@@ -287,9 +333,9 @@ def view_shows_files_without_a_server(d):
             f.write(body)
     v = view(d, *paths)
     url = v.stdout.readline().strip()
-    assert '/adhoc?adhoc=' in url and '&adhoc_a=' in url, (url, v.stderr.read() if v.poll() is not None else '')
+    assert '/adhoc?adhoc_a=' in url and '&adhoc_b=' in url, (url, v.stderr.read() if v.poll() is not None else '')
     base, ids = url.split('/adhoc?')
-    first = ids.split('adhoc_a=')[1]
+    first = ids.split('adhoc_a=')[1].split('&')[0]
     with urllib.request.urlopen(f'{base}/api/v1/query?adhoc={first}&report=folded') as r:
         assert sorted(r.read().decode().splitlines()) == ['main;idle 40', 'main;work;sum 60']
     assert [n for n in os.listdir(d) if n.startswith('everprof-view-')], os.listdir(d)

@@ -217,7 +217,7 @@ Test(access, pages_of_allowed_origins_may_read_answers)
 		{ REQUEST("PUT", "/read", ORIGIN), 405, allow },
 		{ REQUEST("OPTIONS", "/read", ORIGIN), 204, allow },
 		{ REQUEST("OPTIONS", "/write", ORIGIN), 204,
-		  "Access-Control-Allow-Methods: GET, POST, OPTIONS" },
+		  "Access-Control-Allow-Methods: GET, POST, DELETE, OPTIONS" },
 		{ REQUEST("OPTIONS", "/none", ORIGIN), 204,
 		  "Access-Control-Allow-Headers: Accept, Authorization, Content-Type, Origin, MCP-Protocol-Version, Mcp-Method, Mcp-Name" },
 		{ REQUEST("POST", "/write", ORIGIN), 204, allow },

@@ -7,6 +7,7 @@
 #include "pprof/report/pgo.h"
 #include "query/merge/report_profile.h"
 #include "web/api/envelope.h"
+#include "web/auth/auth.h"
 
 /*
  * Compression level of gzip: a fast one, which Go's runtime also uses
@@ -23,6 +24,7 @@ struct writing {
 	struct web *web;
 	struct request *request;
 	struct answer *a;
+	bool is_uploaded; /* see struct report_answer */
 };
 
 /* Add the warnings about filter expressions. */
@@ -221,7 +223,9 @@ static int write_any(struct writing *w, struct pprof *p, struct err *err)
 	report_profile_options(&w->profile, &o);
 	if (!w->q->type)
 		return answer_report_write_profile(w, p, err);
-	o.source_root = w->web->o.source_root;
+	if (!w->is_uploaded ||
+	    (w->request->who->scopes & (SCOPE_WRITE | SCOPE_ADMIN)))
+		o.source_root = w->web->o.source_root;
 	rc = report_init(&r, w->q->type->kind, p, &o, err);
 	if (rc)
 		return rc;
@@ -257,6 +261,8 @@ static void answer_report_count_profiles(struct writing *w,
 		      w->profile.scaled == NORMALIZE_TOTAL ? "total" :
 		      w->profile.scaled == NORMALIZE_RATE  ? "rate" :
 							     "none");
+	answer_header(w->a, "X-Everprof-Factor",
+		      arena_printf(&r->arena, "%.6g", w->profile.factor));
 }
 
 int answer_report(const struct report_answer *to, struct query_merge *source,
@@ -269,6 +275,7 @@ int answer_report(const struct report_answer *to, struct query_merge *source,
 		.web = to->web,
 		.request = to->request,
 		.a = to->answer,
+		.is_uploaded = to->is_uploaded,
 		.profile = { .q = to->q,
 			     .source = source,
 			     .base = base,

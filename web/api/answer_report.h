@@ -22,6 +22,11 @@ struct report_answer {
 	struct answer *answer;
 	/* The report that the request asks for. */
 	const struct report_request *q;
+	/*
+	 * Whether a profile is an uploaded file, which may name any source file: only
+	 * those who may store profiles see its text.
+	 */
+	bool is_uploaded;
 };
 
 /*

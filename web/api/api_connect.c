@@ -63,8 +63,8 @@ static int api_connect_inflate(struct connecting *c, struct err *err)
 	if (rc)
 		return err_set(
 			err, rc,
-			"the request is larger than %zu bytes decompressed",
-			max);
+			"the request is larger than %zu MiB decompressed",
+			(size_t)(max / MIB));
 	rc = query_take(&c->a->work, (int64_t)size, err);
 	if (rc)
 		return rc;

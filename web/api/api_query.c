@@ -336,8 +336,9 @@ static int query_file(struct web *w, struct request *r, struct answer *a,
 	query_merge_init(&g, w->o.db, &a->work, &o);
 	rc = adhoc_side_merge(w, r, a, "", &g, err);
 	if (!rc)
-		rc = answer_report(&(struct report_answer){ w, r, a, query },
-				   &g, NULL, err);
+		rc = answer_report(
+			&(struct report_answer){ w, r, a, query, true }, &g,
+			NULL, err);
 	query_merge_fini(&g);
 	return rc;
 }
@@ -377,9 +378,10 @@ static int query_side(struct web *w, struct request *r, struct answer *a,
 		query_merge_init(&g, w->o.db, &a->work, &o);
 		rc = query_merge_run(&g, &s, err);
 		if (!rc)
-			rc = answer_report(
-				&(struct report_answer){ w, r, a, query }, &g,
-				NULL, err);
+			rc = answer_report(&(struct report_answer){ w, r, a,
+								    query,
+								    false },
+					   &g, NULL, err);
 		query_merge_fini(&g);
 	}
 	query_spec_fini(&s);
@@ -436,8 +438,12 @@ static int query_diff(struct web *w, struct request *r, struct answer *a,
 	if (!rc)
 		rc = gather_suffix(w, r, a, &source, "_b", err);
 	if (!rc)
-		rc = answer_report(&(struct report_answer){ w, r, a, query },
-				   &source, &base, err);
+		rc = answer_report(
+			&(struct report_answer){
+				w, r, a, query,
+				adhoc_side_is(&r->params, "_a") ||
+					adhoc_side_is(&r->params, "_b") },
+			&source, &base, err);
 	query_merge_fini(&base);
 	query_merge_fini(&source);
 	return rc;

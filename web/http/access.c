@@ -238,7 +238,7 @@ void access_add_cors(struct exchange *x, struct MHD_Response *r)
 		"Accept, Authorization, Content-Type, Origin, MCP-Protocol-Version, Mcp-Method, Mcp-Name");
 	MHD_add_response_header(
 		r, "Access-Control-Expose-Headers",
-		"Date, X-Everprof-Labels, X-Everprof-Timestamp, X-Everprof-Profiles, X-Everprof-Profiles-A, X-Everprof-Normalize, X-Everprof-Series, X-Everprof-Covered-Seconds, X-Everprof-Warning");
+		"Date, X-Everprof-Labels, X-Everprof-Timestamp, X-Everprof-Profiles, X-Everprof-Profiles-A, X-Everprof-Normalize, X-Everprof-Factor, X-Everprof-Series, X-Everprof-Covered-Seconds, X-Everprof-Warning");
 }
 
 /* Whether one of the routes of a path accepts a method. */

@@ -68,7 +68,7 @@ struct request {
 };
 
 enum {
-	ANSWER_HEADERS_MAX = 8,
+	ANSWER_HEADERS_MAX = 12,
 	HEADER_TEXT_MAX = 4096,    /* longest text in a header, in bytes */
 	HEADER_FILE_NAME_MAX = 200 /* longest name of a file to save as */
 };

@@ -25,9 +25,9 @@ async function two({ browser, site }) {
 
   await tab.go('adhoc');
   await input(tab, 'Choose files').setInputFiles([before, after]);
-  await until('both files are shown', async () => tab.params().get('adhoc') && tab.params().get('adhoc_a'));
+  await until('both files are shown', async () => tab.params().get('adhoc_b') && tab.params().get('adhoc_a'));
   await tab.settled();
-  const ids = { a: tab.params().get('adhoc_a'), b: tab.params().get('adhoc') };
+  const ids = { a: tab.params().get('adhoc_a'), b: tab.params().get('adhoc_b') };
   assert.deepEqual(await tab.page.locator('.file-name').allInnerTexts(), ['before.folded', 'after.folded']);
   const answer = await site.api('query', { mode: 'diff', adhoc_a: ids.a, adhoc_b: ids.b, report: 'flamegraph' });
   assert.deepEqual([answer.total_of_a[0], answer.total_of[0] ?? answer.total], [100, 100]);
@@ -41,14 +41,15 @@ async function two({ browser, site }) {
   await tab.page.getByRole('button', { name: 'by value' }).click();
   await tab.param('normalize', '0');
   await tab.page.getByRole('button', { name: 'Swap A and B' }).click();
-  await tab.param('adhoc', ids.a);
+  await tab.param('adhoc_b', ids.a);
   assert.equal(tab.params().get('adhoc_a'), ids.b);
   await tab.page.getByRole('button', { name: 'Only B' }).click();
   await tab.param('adhoc_a', null);
+  await tab.param('adhoc', ids.a);
   await tab.settled();
   assert.equal(await tab.page.locator('.file-name').innerText(), 'before.folded');
   // The address alone shows the same to somebody else.
-  await tab.go(`adhoc?adhoc=${ids.b}&adhoc_a=${ids.a}`);
+  await tab.go(`adhoc?adhoc_a=${ids.a}&adhoc_b=${ids.b}`);
   assert.match(await tab.text('.flame-head b'), /^total 100, to which B is scaled$/);
   await tab.ends();
 }
@@ -78,11 +79,12 @@ async function parts({ browser, site }) {
   await until('it is kept', async () => (await site.api(`adhoc/${id}`)).kept);
   await tab.go('adhoc');
   const row = tab.page.locator('tr', { hasText: 'shop.jfr' });
-  assert.match(await row.innerText(), /, kept$/);
-  await row.getByRole('button').click();
+  assert.match(await row.innerText(), /, kept/);
+  await row.getByRole('button', { name: 'shop.jfr' }).click();
   await tab.param('adhoc', id);
   await tab.settled();
-  await tab.page.getByRole('button', { name: 'Remove' }).click();
+  await tab.page.getByRole('button', { name: 'Remove file' }).click();
+  await tab.page.getByRole('button', { name: 'Remove it for everybody' }).click();
   await tab.param('adhoc', null);
   await until('it is gone', async () => !(await site.api('adhoc')).some(f => f.id === id));
   await tab.ends();
@@ -123,7 +125,7 @@ async function refused({ browser, site }) {
   await tab.go('adhoc');
   await input(tab, 'Choose files').setInputFiles([file('notes.txt', 'nothing of this kind\n')]);
   await until('why it is not shown', async () => (await tab.page.locator('.notice.bad').count()) === 1);
-  assert.match(await tab.text('.notice.bad'), /none of the formats pprof, JFR, perf script and folded stacks/);
+  assert.match(await tab.text('.notice.bad'), /^notes.txt: the file has none of the formats pprof, JFR, perf script/);
   await tab.go('adhoc?adhoc=AAAAAAAAAAAAAAAAAAAAAA');
   await until('that it is gone', async () => (await tab.page.locator('.notice.bad').count()) > 0);
   assert.match(await tab.text('.notice.bad'), /its time was over/);

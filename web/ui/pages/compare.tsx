@@ -177,7 +177,12 @@ export function Compare(context: Context) {
         <Side {...context} title="B" lines="lines" range="range" side={sideB(state)} most={most} />
       </div>
       <div class="viewbar">
-        <button type="button" onClick={() => act({ do: 'swap', now })} disabled={a.adhoc !== ''}>
+        <button
+          type="button"
+          onClick={() => act({ do: 'swap', now })}
+          disabled={a.adhoc !== ''}
+          title={a.adhoc && 'A file can only be the base here.'}
+        >
           Swap A and B
         </button>
         <button type="button" onClick={set(noBase)} disabled={!hasBase(state)}>

@@ -6,7 +6,7 @@ import type { Session } from '../api/answer.ts';
 import { base, signOut } from '../api/client.ts';
 import { type Choice, chooseTheme, storedTheme } from '../draw/theme.ts';
 import type { Context } from '../state/context.ts';
-import { noSide, type Page, type State } from '../state/state.ts';
+import { noSide, type Page, type State, unfiltered } from '../state/state.ts';
 import { pathOf } from '../state/url.ts';
 import { Keys } from './keys.tsx';
 
@@ -18,9 +18,13 @@ const pages: [Page, string][] = [
   ['status', 'Status'],
 ];
 
-/** Uploaded files belong to the page that shows them. */
-function withoutFiles({ base: a }: State): Partial<State> {
-  return { adhoc: '', base: a.adhoc ? noSide : a };
+/**
+ * Uploaded files belong to the page that shows them, and so does what was chosen of them. The link to that page itself
+ * leads to the list of all.
+ */
+function withoutFiles(s: State, page: Page): Partial<State> {
+  if (!s.adhoc && !s.base.adhoc) return {};
+  return page === s.page && page !== 'adhoc' ? {} : { ...unfiltered, adhoc: '', base: noSide };
 }
 
 /** Who is signed in. */
@@ -55,7 +59,7 @@ export function Header(context: Context) {
             onClick={e => {
               if (e.ctrlKey || e.metaKey || e.shiftKey || e.button) return;
               e.preventDefault();
-              act({ do: 'set', values: page === state.page ? { page } : { page, ...withoutFiles(state) } });
+              act({ do: 'set', values: { page, ...withoutFiles(state, page) } });
             }}
           >
             {title}

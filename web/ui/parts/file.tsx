@@ -5,20 +5,37 @@ import { formatTime } from '../model/time.ts';
 import type { Context } from '../state/context.ts';
 import { Frame } from './notice.tsx';
 
+/** The file in ID/PART. */
+export function idOf(adhoc: string): string {
+  return adhoc.split('/')[0] as string;
+}
+
 /** The number of the profile in ID/PART. */
 export function partOf(adhoc: string): number {
   return Number(adhoc.split('/')[1] ?? 0);
 }
 
+/** The profile of a file that has the name of a profile of another file, or the first one. */
+export function sameParts(file: UploadedFile, other: UploadedFile, part: number): string {
+  const name = other.parts?.[part]?.name;
+  const i = file.parts?.findIndex(p => p.name === name) ?? -1;
+
+  return i > 0 ? `${file.id}/${i}` : file.id;
+}
+
 /** `of`: the side of the file, and the key of the request for what is known of it. */
 export function FileOf(context: Context & { of: 'file' | 'file_a' }) {
-  const { state, act, of } = context;
+  const { state, act, of, loader } = context;
   const shown = of === 'file' ? state.adhoc : state.base.adhoc;
-  const choose = (adhoc: string): void =>
-    act({
-      do: 'set',
-      values: { ...(of === 'file' ? { adhoc } : { base: { ...state.base, adhoc } }), sample_index: '' },
-    });
+  const other = loader.get<UploadedFile>(of === 'file' ? 'file_a' : 'file')?.answer?.data;
+  // The other side shows the profile of the same name.
+  const choose = (file: UploadedFile, part: number): void => {
+    const mine = `${file.id}/${part}`;
+    const theirs = other ? sameParts(other, file, part) : '';
+    const adhoc = of === 'file' ? mine : theirs || state.adhoc;
+    const base = { ...state.base, adhoc: of === 'file' ? theirs || state.base.adhoc : mine };
+    act({ do: 'set', values: { adhoc, base, sample_index: '' } });
+  };
 
   return (
     <Frame<UploadedFile> {...context}>
@@ -29,7 +46,7 @@ export function FileOf(context: Context & { of: 'file' | 'file_a' }) {
             <select
               aria-label="Profile of the file"
               value={partOf(shown)}
-              onChange={e => choose(`${file.id}/${e.currentTarget.value}`)}
+              onChange={e => choose(file, Number(e.currentTarget.value))}
             >
               {file.parts.map((p, i) => (
                 <option key={i} value={i}>

@@ -85,18 +85,20 @@ export function shownKind(context: Context): Kind {
 /** By what values of each kind are compared if the URL does not say it. */
 const scales: Record<Kind, 'share' | 'rate' | 'value'> = { flow: 'share', counter: 'rate', state: 'value' };
 
-/** By what the server has compared the sides. */
-function scaledBy({ state, loader }: Context): 'share' | 'rate' | 'value' {
-  const said = loader.get(viewKey(state))?.answer?.headers.get('X-Everprof-Normalize');
+/** By what the server has compared the sides; '' before its answer. */
+function scaledBy({ state, loader }: Context): 'share' | 'rate' | 'value' | '' {
+  const loaded = loader.get(viewKey(state));
+  const said = loaded?.stale ? '' : (loaded?.answer?.headers.get('X-Everprof-Normalize') ?? '');
+  const names = { total: 'share', rate: 'rate', none: 'value' } as const;
 
-  return said === 'total' ? 'share' : said === 'rate' ? 'rate' : 'value';
+  return names[said as keyof typeof names] ?? '';
 }
 
 /** By what the two sides are compared: shares of the total, values in a second, or values. */
-export function comparedBy(context: Context): 'share' | 'rate' | 'value' {
+export function comparedBy(context: Context): 'share' | 'rate' | 'value' | '' {
   const asked = askedScale(context.state);
 
-  // Of files, the server knows the kind.
+  // Of single profiles and files, the server knows the kind.
   if (!asked && isSingle(context.state)) return scaledBy(context);
   if (!asked) return scales[shownKind(context)];
   return asked === '1' ? 'share' : asked === 'rate' ? 'rate' : 'value';

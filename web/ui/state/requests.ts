@@ -326,13 +326,15 @@ function fileRequest(key: string, adhoc: string): Request {
   return { key, path: `api/v1/adhoc/${adhoc.split('/')[0]}`, params: [] };
 }
 
-/** The requests of the page Files: what is known of its files, the views, and the list of all. */
+/** The requests of the page Files: the list of all, or what is known of those that are shown, and the views. */
 function fileRequests(s: State, now: number): Request[] {
-  const out: Request[] = [{ key: 'files', path: 'api/v1/adhoc', params: [] }];
+  const out: Request[] = [];
 
+  if (!s.adhoc) return [{ key: 'files', path: 'api/v1/adhoc', params: [] }];
   if (s.base.adhoc) out.push(fileRequest('file_a', s.base.adhoc));
-  if (s.adhoc) out.push(fileRequest('file', s.adhoc), ...viewsRequests(s, now));
-  return out;
+  // Which stored profiles are like the file.
+  out.push({ key: 'types', path: 'api/v1/profile_types', params: [] });
+  return [...out, fileRequest('file', s.adhoc), ...viewsRequests(s, now)];
 }
 
 /** The requests of the page, all of which it can show at once. */

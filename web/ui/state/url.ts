@@ -124,7 +124,8 @@ export function encode(s: State): string {
 
   for (const key of sideKeys) write(`${key}_a`, textsOf(s.base[key]), noSide[key]);
   for (const key of keys) {
-    const name = s.page === 'compare' && isOfSide(key) ? `${key}_b` : key;
+    const hasSides = s.page === 'compare' || (key === 'adhoc' && s.base.adhoc !== '');
+    const name = hasSides && isOfSide(key) ? `${key}_b` : key;
     const texts = key === 'view' && s.beside ? [`${s.view},${s.beside}`] : textsOf(s[key]);
     write(name, texts, initial[key], emptyCounts.includes(key));
   }
@@ -169,11 +170,14 @@ export function decode(path: string, search: string): State {
     const [side, end] = [name.slice(0, -2), name.slice(-2)];
     if (name === 'view') Object.assign(s, decodeViews(value));
     else if (end === '_a' && isOfSide(side)) decodeValue(s.base, noSide, side, value);
-    else if (end === '_b' && isOfSide(side) && s.page === 'compare') decodeValue(s, initial, side, value);
+    else if (end === '_b' && isOfSide(side) && (s.page === 'compare' || side === 'adhoc'))
+      decodeValue(s, initial, side, value);
     else if (keys.includes(name as Key)) decodeValue(s, initial, name as Key, value);
     else s.rest.push([name, value]);
   }
   // The other pages have no files to compare with.
   if (s.adhoc && (s.page === 'explore' || s.page === 'compare')) s.page = 'adhoc';
+  // A base alone is the file that is shown.
+  if (s.page === 'adhoc' && !s.adhoc) [s.adhoc, s.base] = [s.base.adhoc, noSide];
   return s;
 }

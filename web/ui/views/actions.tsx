@@ -37,6 +37,9 @@ export const functionActions: [string, string, string, Does][] = [
   ],
 ];
 
+/** Uploaded files have no history, and no labels of series. */
+const ofSeries = ['t', 'l'];
+
 /**
  * Do what a key says to a function; without one (""), only what needs none.
  * Returns whether the key was meant.
@@ -61,9 +64,6 @@ export function functionKeys(e: KeyboardEvent, { state, act }: Context, name: st
 }
 
 /** The actions as buttons. */
-/** Uploaded files have no history, and no labels of series. */
-const ofSeries = ['t', 'l'];
-
 export function Actions({ name, state, act }: Context & { name: string }) {
   return (
     <div class="actions" role="group" aria-label={`Actions for ${name}`}>

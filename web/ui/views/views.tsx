@@ -48,6 +48,12 @@ const merged: Record<Kind, string> = {
   counter: ', the increase of each added up',
 };
 
+/** By what the values of B are multiplied, if they are; all views show the product. */
+function scaledText(how: string, factor: number): string {
+  if (how !== 'total' || !factor || factor === 1) return '';
+  return `B is scaled to the total of A: × ${Number(factor.toPrecision(3))}`;
+}
+
 /** What the view is made of: "240 profiles of 4 series", or the time of one profile. */
 function Origin(context: Context) {
   const { state, loader, now } = context;
@@ -56,7 +62,9 @@ function Origin(context: Context) {
   const profiles = get('X-Everprof-Profiles');
   const time = get('X-Everprof-Timestamp');
 
-  if (state.page === 'adhoc' || loaded?.stale || (!profiles && !time)) return null;
+  if (loaded?.stale || (!profiles && !time)) return null;
+  const scaled = scaledText(get('X-Everprof-Normalize'), Number(get('X-Everprof-Factor')));
+  if (state.page === 'adhoc') return scaled ? <span class="dim origin">{scaled}</span> : null;
   const ofA = get('X-Everprof-Profiles-A');
   const range = (parseTime(state.to, now) - parseTime(state.from, now)) / 1000;
   const covered = ofA ? '' : coveredText(Number(get('X-Everprof-Covered-Seconds')), range);
@@ -64,7 +72,8 @@ function Origin(context: Context) {
     ? `profile of ${formatTime(Number(time), state.tz === 'utc')}`
     : countText(Number(profiles), ofA, get('X-Everprof-Series')) +
       (state.aggregate || ofA ? '' : merged[shownKind(context)]) +
-      covered;
+      covered +
+      (scaled && `; ${scaled}`);
   return (
     <span class="dim origin" title={text}>
       {text}
@@ -175,9 +184,8 @@ function Choose(props: Context & { of: string }) {
 function Pane(context: Context & Picking & { of: string }) {
   if (isChoosing(context.state)) return <Choose {...context} />;
   // Another range does not help if a file is gone.
-  const none = [context.state.adhoc, context.state.base.adhoc].some(Boolean)
-    ? undefined
-    : (message: string) => <Nothing {...context} message={message} />;
+  const none =
+    context.state.page === 'adhoc' ? undefined : (message: string) => <Nothing {...context} message={message} />;
   return (
     <Frame<Data> {...context} key={context.of} none={none}>
       {data => <ViewOf {...context} data={data} />}
