@@ -46,13 +46,32 @@ static void write_frames(const struct report *r, struct json *j)
 	json_end(j, '}');
 }
 
+/* Which samples a profile of the document has. */
+enum speedscope_side {
+	SPEEDSCOPE_ALL,
+	SPEEDSCOPE_NEW, /* those of side B of a difference … */
+	SPEEDSCOPE_BASE /* … and of side A */
+};
+
 /*
- * Whether a sample is written. The format has no negative weights, so samples
- * of a diff with a value below 0 are left out.
+ * Return the weight of a sample in a profile of the document: of all samples, or of those
+ * of one side of a difference, of which the base has negative values. 0: it is not
+ * written. The format has no negative weights, so other samples with a value below 0 are
+ * left out.
  */
-static bool is_shown(const struct report *r, size_t sample)
+static int64_t speedscope_weight(const struct report *r, size_t sample,
+				 enum speedscope_side side)
 {
-	return report_weight(r, sample) > 0 && pprof_stack(r->p, sample)->count;
+	int64_t weight = report_weight(r, sample);
+	bool is_base = side == SPEEDSCOPE_BASE;
+
+	if (!pprof_stack(r->p, sample)->count ||
+	    (side != SPEEDSCOPE_ALL &&
+	     pprof_sample_is_base(r->p, sample) != is_base))
+		return 0;
+	if (is_base)
+		weight = weight == INT64_MIN ? INT64_MAX : -weight;
+	return weight > 0 ? weight : 0;
 }
 
 /*
@@ -86,7 +105,7 @@ static int write_stack(const struct report *r, size_t sample, struct json *j,
  * belong together, so both loops must skip the same samples.
  */
 static int speedscope_write_samples(const struct report *r, struct json *j,
-				    struct err *err)
+				    enum speedscope_side side, struct err *err)
 {
 	struct growth_meter meter = { 0 };
 	int64_t sum = 0;
@@ -95,7 +114,7 @@ static int speedscope_write_samples(const struct report *r, struct json *j,
 	json_key(j, "samples");
 	json_begin(j, '[');
 	for (size_t i = 0; i < r->p->samples.count && !rc; i++) {
-		if (is_shown(r, i))
+		if (speedscope_weight(r, i, side))
 			rc = write_stack(r, i, j, &meter, err);
 		if (!rc)
 			rc = limits_meter(&r->o->limits, &meter, 1, 0, err);
@@ -104,10 +123,12 @@ static int speedscope_write_samples(const struct report *r, struct json *j,
 	json_key(j, "weights");
 	json_begin(j, '[');
 	for (size_t i = 0; i < r->p->samples.count; i++) {
-		if (!is_shown(r, i))
+		int64_t weight = speedscope_weight(r, i, side);
+
+		if (!weight)
 			continue;
-		json_int(j, report_weight(r, i));
-		sum = wrap_add(sum, report_weight(r, i));
+		json_int(j, weight);
+		sum = wrap_add(sum, weight);
 	}
 	json_end(j, ']');
 	json_key(j, "startValue");
@@ -117,10 +138,37 @@ static int speedscope_write_samples(const struct report *r, struct json *j,
 	return rc;
 }
 
+/* Write a profile, of the report's sample type. */
+static int speedscope_write_profile(const struct report *r, struct json *j,
+				    enum speedscope_side side, struct err *err)
+{
+	static const char *const names[] = {
+		[SPEEDSCOPE_ALL] = "",
+		[SPEEDSCOPE_NEW] = " of B",
+		[SPEEDSCOPE_BASE] = " of A, the base",
+	};
+	struct buf name = { 0 };
+	int rc;
+
+	buf_printf(&name, "%.*s%s", STR_ARG(r->type), names[side]);
+	json_begin(j, '{');
+	json_key(j, "type");
+	json_text(j, "sampled");
+	json_key(j, "name");
+	json_str(j, str_from(buf_bytes(&name)));
+	json_key(j, "unit");
+	json_text(j, unit_of(r));
+	rc = speedscope_write_samples(r, j, side, err);
+	json_end(j, '}');
+	buf_fini(&name);
+	return rc;
+}
+
 int report_speedscope(struct report *r, struct buf *out, struct err *err)
 {
 	struct json writer = json_init(out);
 	struct json *j = &writer;
+	bool has_base = pprof_has_base(r->p);
 	int rc;
 
 	json_begin(j, '{');
@@ -128,19 +176,14 @@ int report_speedscope(struct report *r, struct buf *out, struct err *err)
 	json_text(j, "https://www.speedscope.app/file-format-schema.json");
 	json_key(j, "exporter");
 	json_text(j, "everprof");
-	/* The document has one profile, of the report's sample type. */
+	/* The document has one profile, or one for each side of a difference. */
 	write_frames(r, j);
 	json_key(j, "profiles");
 	json_begin(j, '[');
-	json_begin(j, '{');
-	json_key(j, "type");
-	json_text(j, "sampled");
-	json_key(j, "name");
-	json_str(j, r->type);
-	json_key(j, "unit");
-	json_text(j, unit_of(r));
-	rc = speedscope_write_samples(r, j, err);
-	json_end(j, '}');
+	rc = speedscope_write_profile(
+		r, j, has_base ? SPEEDSCOPE_NEW : SPEEDSCOPE_ALL, err);
+	if (!rc && has_base)
+		rc = speedscope_write_profile(r, j, SPEEDSCOPE_BASE, err);
 	json_end(j, ']');
 	json_end(j, '}');
 	return rc ? rc : report_size(out, err);

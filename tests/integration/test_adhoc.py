@@ -122,6 +122,10 @@ def two_files_are_compared(d):
     sides = {'mode': 'diff', 'adhoc_a': a, 'adhoc_b': b}
     text = report(e, 'folded', **sides, diff='base').body.decode()
     assert sorted(text.splitlines()) == ['main;idle 10', 'main;work;more 20', 'main;work;sum -30'], text
+    scope = report(e, 'speedscope', **sides).json()
+    weights = {p['name']: sorted(p['weights']) for p in scope['profiles']}
+    # Samples count for a time, so that B is scaled to the total of A, which is equal here.
+    assert weights == {'samples of B': [20, 30, 50], 'samples of A, the base': [40, 60]}, weights
     for extra in ({'report': 'compare'}, {'report': 'flamegraph', 'errors': 1}):
         answer = e.get('/api/v1/query', **sides, **extra)
         assert answer.status == 400 and b'error bars' in answer.body, answer.body
