@@ -1,13 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Fetches the libraries by which the programs of `./dev soak senders` push and read profiles, in the versions that
-# docs/integrations.md names, into build/senders: from the Go module proxy, PyPI, the npm registry and Maven.
+# docs/integrations.md names, into build/senders: from the Go module proxy, PyPI, crates.io, the npm registry and Maven.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 senders=$PWD/build/senders
 version=$(go env GOVERSION 2>/dev/null || echo none)
 if [[ ! $version =~ ^go1\.(2[6-9]|[3-9][0-9]) ]]; then
   echo "senders: Go 1.26 or later is needed in PATH, this is: $version"
+  exit 1
+fi
+if ! cargo --version 2>/dev/null | grep -qE '^cargo 1\.(8[5-9]|9[0-9]|[1-9][0-9]{2})\.'; then
+  echo "senders: Rust 1.85 or later is needed in PATH, this is: $(cargo --version 2>/dev/null || echo none)"
   exit 1
 fi
 export GOFLAGS=-mod=mod GOWORK=off
@@ -25,6 +29,19 @@ go_module reader github.com/grafana/pyroscope/api@v1.6.0 connectrpc.com/connect@
 
 [ -e "$senders/python/bin/pip" ] || python3 -m venv "$senders/python"
 "$senders/python/bin/pip" -q install pyroscope-io==1.4.0
+
+mkdir -p "$senders/rust/src"
+cat >"$senders/rust/Cargo.toml" <<'END'
+[package]
+name = "shop"
+version = "0.1.0"
+edition = "2021"
+
+[dependencies]
+pyroscope = { version = "=2.1.5", features = ["backend-pprof-rs"] }
+END
+[ -e "$senders/rust/src/main.rs" ] || echo 'fn main() {}' >"$senders/rust/src/main.rs"
+cargo fetch --quiet --manifest-path "$senders/rust/Cargo.toml"
 
 # The encoders of OTLP profiles 1.7, 1.9 and 1.10.
 for version in 1.37.0 1.40.0 1.45.2; do

@@ -195,8 +195,12 @@ soak_peers() { # Prometheus 3, a Kubernetes API server, Consul and Nomad, built 
   over_programs peers
 }
 
-soak_senders() { # Go, Python, Node.js and Java programs push by Pyroscope's libraries, and Grafana's client reads; needs Go 1.26
+soak_senders() { # Go, Python, Rust, Node.js and Java programs push by Pyroscope's libraries, Grafana's client reads; needs Go 1.26
   over_programs senders
+}
+
+soak_datadog() { # Python, Node.js and Java programs push by Datadog's libraries
+  over_programs datadog
 }
 
 soak_assistants() { # the SDKs of the Model Context Protocol list and call the tools; needs Go 1.26

@@ -191,7 +191,7 @@ class Server:
             def do_GET(self):
                 handler(self)
 
-            do_HEAD = do_POST = do_GET
+            do_HEAD = do_POST = do_PUT = do_GET
 
             def log_message(self, *args):
                 pass

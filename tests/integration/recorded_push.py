@@ -3,6 +3,7 @@
 read by other means than everprof's."""
 import gzip
 import re
+import subprocess
 
 from harness import ROOT
 from write_client import fields
@@ -11,6 +12,9 @@ V1 = '/push.v1.PusherService/Push'
 
 
 def plain(body):
+    """The decompressed body."""
+    if body[:4] == b'\x28\xb5\x2f\xfd':
+        return subprocess.run(['zstd', '-dc'], input=body, capture_output=True, check=True).stdout
     return gzip.decompress(body) if body[:2] == b'\x1f\x8b' else body
 
 
@@ -19,9 +23,14 @@ def texts(message, number):
     return [value for n, value in fields(message) if n == number]
 
 
-def parts(body, kind):
+def kind_of(headers):
+    """The Content-Type."""
+    return next((v for k, v in headers.items() if k.lower() == 'content-type'), '')
+
+
+def parts(body, headers):
     """The decompressed parts of a form."""
-    boundary = b'--' + re.search('boundary=(.*)', kind)[1].encode()
+    boundary = b'--' + re.search('boundary=(.*)', kind_of(headers))[1].encode()
     found = body.split(boundary)[1:-1]
     return [plain(part.partition(b'\r\n\r\n')[2][:-2]) for part in found]
 
@@ -29,7 +38,6 @@ def parts(body, kind):
 def pushed(path, headers, body):
     """[(labels, decompressed profile)] of a request. The labels of a message of push.v1 are those
     in it; of a request to /ingest, None."""
-    kind = next((v for k, v in headers.items() if k.lower() == 'content-type'), '')
     if path.startswith(V1):
         return [
             (
@@ -39,8 +47,8 @@ def pushed(path, headers, body):
             for series in texts(plain(body), 1)
             for sample in texts(series, 2)
         ]
-    if 'multipart' in kind:
-        boundary = b'--' + re.search('boundary=(.*)', kind)[1].encode()
+    if 'multipart' in kind_of(headers):
+        boundary = b'--' + re.search('boundary=(.*)', kind_of(headers))[1].encode()
         part = next(p for p in body.split(boundary) if b'name="profile"' in p)
         body = part.partition(b'\r\n\r\n')[2][:-2]
     return [(None, plain(body))]
