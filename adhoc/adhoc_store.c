@@ -42,13 +42,13 @@ struct adhoc_metrics {
 struct adhoc_store {
 	struct adhoc_options o;
 	struct adhoc_metrics metrics;
-	struct mutex mu;          /* guards what follows, up to `clock` */
+	struct mutex mu;          /* guards what follows, up to `sweeper` */
 	pthread_cond_t wake;      /* the store is being closed */
 	VEC(struct stored) files; /* the latest last */
 	uint64_t bytes;           /* of all, and of what is reserved */
 	uint64_t uses;
 	bool is_closing;
-	struct trusted_clock clock; /* of the thread that sweeps */
+	struct trusted_clock clock; /* decides what has expired */
 	pthread_t sweeper;
 };
 
@@ -137,11 +137,11 @@ static int adhoc_store_forget(struct adhoc_store *s, size_t i, paths *gone,
 	return 0;
 }
 
-/* Log that a file cannot be removed. */
+/* Log that a file cannot be removed, or its time cannot be written. */
 static void adhoc_store_complain(const struct adhoc_store *s,
 				 const struct err *err)
 {
-	log_event(s->o.log, LOG_WARN, "an uploaded file cannot be removed",
+	log_event(s->o.log, LOG_WARN, "an uploaded file cannot be changed",
 		  LOG_FIELDS(log_text("error", err->msg)));
 }
 
@@ -150,6 +150,9 @@ static void adhoc_store_remove_all(struct adhoc_store *s, paths *gone)
 {
 	struct err err;
 
+	/* If power fails, a folder must not be back without its contents. */
+	if (gone->count && fs_sync_dir(s->o.fs, s->o.dir, &err))
+		adhoc_store_complain(s, &err);
 	for (size_t i = 0; i < gone->count; i++) {
 		int rc = fs_remove_dir(s->o.fs, gone->v[i], &err);
 
@@ -157,9 +160,6 @@ static void adhoc_store_remove_all(struct adhoc_store *s, paths *gone)
 			adhoc_store_complain(s, &err);
 		mem_free(gone->v[i]);
 	}
-	/* If power fails before, they are back. */
-	if (gone->count && fs_sync_dir(s->o.fs, s->o.dir, &err))
-		adhoc_store_complain(s, &err);
 	vec_fini(gone);
 }
 
@@ -198,18 +198,18 @@ static bool adhoc_store_can_hold(struct adhoc_store *s, uint64_t bytes)
 }
 
 /*
- * Remove files from the list until there is so much room. ERR_NOSPACE: none more may go;
- * errors of the disk.
+ * Remove files from the list until they are few enough with so many more. ERR_NOSPACE:
+ * none more may go; errors of the disk.
  */
-static int adhoc_store_evict(struct adhoc_store *s, uint64_t bytes, paths *gone,
+static int adhoc_store_evict(struct adhoc_store *s, size_t more, paths *gone,
 			     struct err *err) REQUIRES(s->mu);
-static int adhoc_store_evict(struct adhoc_store *s, uint64_t bytes, paths *gone,
+static int adhoc_store_evict(struct adhoc_store *s, size_t more, paths *gone,
 			     struct err *err)
 {
 	int rc = 0;
 
-	while (!rc && (s->bytes + bytes > (uint64_t)s->o.max_bytes ||
-		       s->files.count >= ADHOC_FILES_MAX)) {
+	while (!rc && (s->bytes > (uint64_t)s->o.max_bytes ||
+		       s->files.count + more > ADHOC_FILES_MAX)) {
 		size_t i = adhoc_store_victim(s);
 
 		if (i == SIZE_MAX)
@@ -220,26 +220,50 @@ static int adhoc_store_evict(struct adhoc_store *s, uint64_t bytes, paths *gone,
 	return rc;
 }
 
+/* Remove what has expired. */
+static void adhoc_store_sweep(struct adhoc_store *s);
+
+/* ERR_NOSPACE: so many bytes more have no room. */
+static int adhoc_store_check_room(struct adhoc_store *s, uint64_t bytes,
+				  struct err *err) REQUIRES(s->mu);
+static int adhoc_store_check_room(struct adhoc_store *s, uint64_t bytes,
+				  struct err *err)
+{
+	if (adhoc_store_can_hold(s, bytes))
+		return 0;
+	return err_set(
+		err, ERR_NOSPACE,
+		"no room for the file: those that are kept or being uploaded fill --adhoc.size");
+}
+
 int adhoc_store_reserve(struct adhoc_store *s, uint64_t bytes, uint64_t all,
 			struct err *err)
 {
-	paths gone = { 0 };
-	int rc = 0;
+	int rc;
 
 	if (all > (uint64_t)s->o.max_bytes)
 		return err_set(
 			err, ERR_TOOBIG,
 			"the file takes more than --adhoc.size allows for all of them");
+	adhoc_store_sweep(s);
 	mutex_lock(&s->mu);
-	if (adhoc_store_can_hold(s, bytes))
-		rc = adhoc_store_evict(s, bytes, &gone, err);
-	else
-		rc = err_set(
-			err, ERR_NOSPACE,
-			"no room for the file: those that are kept or being uploaded fill --adhoc.size");
+	rc = adhoc_store_check_room(s, bytes, err);
 	if (!rc)
 		s->bytes += bytes;
 	adhoc_store_show(s);
+	mutex_unlock(&s->mu);
+	return rc;
+}
+
+int adhoc_store_make_room(struct adhoc_store *s, struct err *err)
+{
+	paths gone = { 0 };
+	int rc;
+
+	mutex_lock(&s->mu);
+	rc = adhoc_store_check_room(s, 0, err);
+	if (!rc)
+		rc = adhoc_store_evict(s, 1, &gone, err);
 	mutex_unlock(&s->mu);
 	adhoc_store_remove_all(s, &gone);
 	return rc;
@@ -281,33 +305,37 @@ void adhoc_store_add(struct adhoc_store *s, const struct adhoc_meta *m,
 	mutex_unlock(&s->mu);
 }
 
+/*
+ * Whether a file is shown: one that has expired is not, even if the clock is not trusted
+ * yet, so that it is not removed.
+ */
+static bool adhoc_store_is_shown(const struct adhoc_store *s,
+				 const struct stored *f)
+{
+	return f->e.expires_ms >= clock_ms(s->o.clock);
+}
+
 void adhoc_store_each(struct adhoc_store *s,
 		      void (*fn)(void *ctx, const struct adhoc_entry *e),
 		      void *ctx)
 {
-	int64_t now_ms = clock_ms(s->o.clock);
-
 	mutex_lock(&s->mu);
 	for (size_t i = s->files.count; i--;) {
-		if (s->files.v[i].e.expires_ms >= now_ms)
+		if (adhoc_store_is_shown(s, &s->files.v[i]))
 			fn(ctx, &s->files.v[i].e);
 	}
 	mutex_unlock(&s->mu);
 }
 
-/*
- * Note that a file is used. Returns whether it is there: what has expired is not shown,
- * even if the clock is not trusted yet, so that it is not removed.
- */
+/* Note that a file is used. Returns whether it is there. */
 static bool adhoc_store_use(struct adhoc_store *s, struct str id)
 {
-	int64_t now_ms = clock_ms(s->o.clock);
 	bool is_there;
 	size_t i;
 
 	mutex_lock(&s->mu);
 	i = adhoc_store_index(s, id);
-	is_there = i != SIZE_MAX && s->files.v[i].e.expires_ms >= now_ms;
+	is_there = i != SIZE_MAX && adhoc_store_is_shown(s, &s->files.v[i]);
 	if (is_there)
 		s->files.v[i].used = s->uses++;
 	mutex_unlock(&s->mu);
@@ -423,19 +451,21 @@ static int adhoc_store_inflate(const struct adhoc_store *s, const char *path,
 
 int adhoc_store_read(struct adhoc_store *s, struct str ref,
 		     const struct limits *limits, struct arena *arena,
-		     struct adhoc_meta *meta, size_t *part, struct buf *out,
-		     struct err *err)
+		     struct adhoc_profile *out, struct err *err)
 {
 	char name[40];
 	char *path;
-	int rc = adhoc_store_resolve(s, ref, arena, meta, part, err);
+	int rc;
 
+	*out = (struct adhoc_profile){ .part = 0 };
+	rc = adhoc_store_resolve(s, ref, arena, &out->meta, &out->part, err);
 	if (rc)
 		return rc;
-	snprintf(name, sizeof(name), "%zu.pb.gz", *part);
-	path = adhoc_store_path(s, meta->id, name);
-	rc = adhoc_store_inflate(s, path, (size_t)meta->parts[*part].size,
-				 limits, out, err);
+	snprintf(name, sizeof(name), "%zu.pb.gz", out->part);
+	path = adhoc_store_path(s, out->meta.id, name);
+	rc = adhoc_store_inflate(s, path,
+				 (size_t)out->meta.parts[out->part].size,
+				 limits, &out->raw, err);
 	mem_free(path);
 	return rc == ERR_NOTFOUND ? adhoc_store_missing(ref, err) : rc;
 }
@@ -449,7 +479,7 @@ static int adhoc_store_check_user(struct adhoc_store *s, struct str id,
 				  struct err *err)
 {
 	*out = adhoc_store_index(s, id);
-	if (*out == SIZE_MAX)
+	if (*out == SIZE_MAX || !adhoc_store_is_shown(s, &s->files.v[*out]))
 		return adhoc_store_missing(id, err);
 	if (who->may_all || str_is(who->name, s->files.v[*out].e.user))
 		return 0;
@@ -478,30 +508,47 @@ static int adhoc_store_rewrite(struct adhoc_store *s,
 	return rc;
 }
 
+/* Let a file expire at another time, and be kept or not, durably. */
+static int adhoc_store_set(struct adhoc_store *s, struct stored *f,
+			   int64_t expires_ms, bool is_kept, struct err *err)
+	REQUIRES(s->mu);
+static int adhoc_store_set(struct adhoc_store *s, struct stored *f,
+			   int64_t expires_ms, bool is_kept, struct err *err)
+{
+	struct arena arena = { 0 };
+	struct adhoc_meta m;
+	int rc = adhoc_store_load(s, f->e.id, &arena, &m, err);
+
+	if (!rc) {
+		m.expires_ms = expires_ms;
+		m.is_kept = is_kept;
+		rc = adhoc_store_rewrite(s, &m, err);
+	}
+	if (!rc) {
+		f->e.expires_ms = expires_ms;
+		f->e.is_kept = is_kept;
+	}
+	arena_fini(&arena);
+	return rc;
+}
+
 int adhoc_store_keep(struct adhoc_store *s, struct str id,
 		     const struct adhoc_user *who, int64_t keep_ms,
-		     struct arena *arena, struct adhoc_meta *out,
 		     struct err *err)
 {
+	int64_t until = clock_ms(s->o.clock) + keep_ms;
 	size_t i;
-	int rc = adhoc_store_find(s, id, arena, out, err);
+	int rc;
 
-	if (rc)
-		return rc;
-	/* Locked while it is written, so that no other one writes it. */
+	/* Locked while the file is written, so that no other one writes it. */
 	mutex_lock(&s->mu);
 	rc = adhoc_store_check_user(s, id, who, &i, err);
 	if (!rc) {
-		int64_t until = clock_ms(s->o.clock) + keep_ms;
+		struct stored *f = &s->files.v[i];
 
-		if (until > out->expires_ms)
-			out->expires_ms = until;
-		out->is_kept = true;
-		rc = adhoc_store_rewrite(s, out, err);
-	}
-	if (!rc) {
-		s->files.v[i].e.expires_ms = out->expires_ms;
-		s->files.v[i].e.is_kept = true;
+		if (until < f->e.expires_ms)
+			until = f->e.expires_ms;
+		rc = adhoc_store_set(s, f, until, true, err);
 	}
 	mutex_unlock(&s->mu);
 	return rc;
@@ -530,23 +577,24 @@ static int64_t adhoc_store_latest(const struct adhoc_store *s, int64_t now_ms)
 							   ADHOC_KEEP_MAX_MS);
 }
 
-/* Remove what has expired. */
 static void adhoc_store_sweep(struct adhoc_store *s)
 {
-	struct trusted_time now = trusted_clock_check(&s->clock, s->o.clock,
-						      s->o.clock_steady_ms);
+	struct trusted_time now;
 	paths gone = { 0 };
 	struct err err;
 
-	if (!now.decides)
-		return;
 	mutex_lock(&s->mu);
-	for (size_t i = s->files.count; i--;) {
+	now = trusted_clock_check(&s->clock, s->o.clock, s->o.clock_steady_ms);
+	for (size_t i = now.decides ? s->files.count : 0; i--;) {
 		struct adhoc_entry *e = &s->files.v[i].e;
 		int64_t latest = adhoc_store_latest(s, now.latest_ms);
 
-		if (e->expires_ms > latest)
+		if (e->expires_ms > latest) {
+			if (adhoc_store_set(s, &s->files.v[i], latest,
+					    e->is_kept, &err))
+				adhoc_store_complain(s, &err);
 			e->expires_ms = latest;
+		}
 		if (e->expires_ms >= now.earliest_ms)
 			continue;
 		if (adhoc_store_forget(s, i, &gone, &err))

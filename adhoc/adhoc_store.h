@@ -90,24 +90,28 @@ NODISCARD int adhoc_store_find(struct adhoc_store *s, struct str id,
 			       struct arena *arena, struct adhoc_meta *out,
 			       struct err *err);
 
+/* A profile of a file. */
+struct adhoc_profile {
+	struct adhoc_meta meta; /* of the file */
+	size_t part;            /* its number */
+	struct buf raw; /* decompressed; the caller frees it in any case */
+};
+
 /*
- * Append a profile of a file, decompressed, to `out`; `ref` is ID or ID/PART, and *part
- * is set to the number of the profile, from 0. The memory for it is taken from `limits`
- * first, and stays taken. Errors as for adhoc_store_find(); ERR_INVALID: the file has no such part;
- * ERR_CORRUPT: it is damaged.
+ * Read a profile of a file; `ref` is ID or ID/PART. The memory for it is taken from
+ * `limits` first, and stays taken. Errors as for adhoc_store_find(); ERR_INVALID: the file
+ * has no such part; ERR_CORRUPT: it is damaged.
  */
 NODISCARD int adhoc_store_read(struct adhoc_store *s, struct str ref,
 			       const struct limits *limits, struct arena *arena,
-			       struct adhoc_meta *meta, size_t *part,
-			       struct buf *out, struct err *err);
+			       struct adhoc_profile *out, struct err *err);
 
 /*
- * Keep a file for at least some time from now on, and tell what is known of it now.
- * Errors as for adhoc_store_find(); ERR_DENIED: it is another user's.
+ * Keep a file for at least some time from now on. Errors as for adhoc_store_find();
+ * ERR_DENIED: it is another user's.
  */
 NODISCARD int adhoc_store_keep(struct adhoc_store *s, struct str id,
 			       const struct adhoc_user *who, int64_t keep_ms,
-			       struct arena *arena, struct adhoc_meta *out,
 			       struct err *err);
 
 /* Remove a file. Errors as for adhoc_store_keep(). */
@@ -120,14 +124,21 @@ NODISCARD int adhoc_store_remove(struct adhoc_store *s, struct str id,
 #define ADHOC_TEMPORARY "tmp-"
 
 /*
- * Make room for so many bytes more of a file that then has `all`, by removing files that
- * are not kept, those first that were not used for the longest time. ERR_TOOBIG: `all` is
- * more than all files may have; ERR_NOSPACE: the others are kept; then none is removed.
- * The caller returns the room by adhoc_store_release(), or passes it to adhoc_store_add().
+ * Count so many bytes more of a file that then has `all`, if they would have room without
+ * the files that nobody keeps; those go with adhoc_store_make_room(). ERR_TOOBIG: `all` is
+ * more than all files may have; ERR_NOSPACE: the others are kept. The caller returns the
+ * room by adhoc_store_release(), or passes it to adhoc_store_add().
  */
 NODISCARD int adhoc_store_reserve(struct adhoc_store *s, uint64_t bytes,
 				  uint64_t all, struct err *err);
 void adhoc_store_release(struct adhoc_store *s, uint64_t bytes);
+
+/*
+ * Make room for a file that is complete and whose bytes are reserved, by removing files
+ * that are not kept, those first that were not used for the longest time. ERR_NOSPACE: the
+ * others are kept; then none is removed. Errors of the disk.
+ */
+NODISCARD int adhoc_store_make_room(struct adhoc_store *s, struct err *err);
 
 /* Add a file whose folder is complete and durable; `bytes` were reserved. */
 void adhoc_store_add(struct adhoc_store *s, const struct adhoc_meta *m,

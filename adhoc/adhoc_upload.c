@@ -49,8 +49,9 @@ static int adhoc_upload_draw(struct adhoc_upload *u, struct err *err)
 }
 
 /*
- * Take room in the store for a file of so many bytes, the first time also for meta.json,
- * so that what does not fit removes no other files.
+ * Take room in the store for a file of so many bytes, the first time also for meta.json.
+ * The files that have to make room go when the upload is complete, so that one that does
+ * not fit, or is not good, removes none.
  */
 static int adhoc_upload_reserve(struct adhoc_upload *u, uint64_t bytes,
 				struct err *err)
@@ -194,6 +195,8 @@ int adhoc_upload_commit(struct adhoc_upload *u, struct adhoc_meta *m,
 	rc = adhoc_upload_write_meta(u, m, err);
 	if (!rc)
 		rc = fs_sync_dir(u->fs, u->dir, err);
+	if (!rc)
+		rc = adhoc_store_make_room(u->store, err);
 	if (!rc)
 		rc = fs_rename(u->fs, u->dir, path, err);
 	if (!rc) {

@@ -85,10 +85,10 @@ static void view_server_exec(const struct view_server *s,
 	char *config = mem_printf("--config.file=%s/" VIEW_CONFIG, s->dir);
 	char *size = mem_printf("--scrape.max-profile-size=%lld",
 				(long long)o->max_profile);
-	char *memory = mem_printf("--ingest.memory=%lld",
-				  (long long)o->max_profile * 8);
-	char *queries = mem_printf("--query.memory=%lld",
-				   (long long)o->max_profile * 16);
+	/* The server does not start with less. */
+	long long least = o->max_profile > MIB ? o->max_profile : MIB;
+	char *memory = mem_printf("--ingest.memory=%lld", least * 8);
+	char *queries = mem_printf("--query.memory=%lld", least * 16);
 	char *room =
 		mem_printf("--adhoc.size=%lld", (long long)o->max_profile * 8);
 	char *argv[] = {
@@ -110,6 +110,7 @@ static void view_server_exec(const struct view_server *s,
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+	/* A child has one thread. NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	(void)setenv(NOTIFY_VARIABLE, ready, 1);
 	if (null >= 0)
 		(void)dup2(null, STDOUT_FILENO);

@@ -297,12 +297,10 @@ static int64_t jfr_convert_round(double value)
 static bool jfr_convert_weigh(const struct jfr_object *o,
 			      int64_t values[STACK_VALUES_MAX])
 {
-	uint64_t bits = o->numbers[JFR_WEIGHT];
-	double weight;
+	double weight = o->fractions[JFR_WEIGHT];
 
-	memcpy(&weight, &bits, sizeof(weight));
 	values[0] = jfr_convert_round(weight);
-	values[1] = jfr_convert_round(weight * (double)o->numbers[JFR_SIZE]);
+	values[1] = jfr_convert_round(weight * o->fractions[JFR_SIZE]);
 	return values[0] < INT64_MAX && values[1] < INT64_MAX;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "convert/jfr/jfr_types.h"
 
+#include <math.h>
+
 #include "base/hash.h"
 
 enum {
@@ -370,18 +372,18 @@ static double jfr_types_float(uint32_t bits)
 	return (double)value;
 }
 
-/* Return the bits of a number. */
-static uint64_t jfr_types_bits(double value)
+/* Return the number that the bits of a double stand for. */
+static double jfr_types_double(uint64_t bits)
 {
-	uint64_t bits;
+	double value;
 
-	memcpy(&bits, &value, sizeof(bits));
-	return bits;
+	memcpy(&value, &bits, sizeof(value));
+	return value;
 }
 
 /*
- * Read a value that is no object, and return it if it is a number: that of a float or
- * double as the bits of a double.
+ * Read a value that is no object, and return it if it is a number: a float or a double as
+ * its bits.
  */
 static uint64_t jfr_types_scalar(enum jfr_kind kind, struct jfr_reader *r)
 {
@@ -391,8 +393,7 @@ static uint64_t jfr_types_scalar(enum jfr_kind kind, struct jfr_reader *r)
 	case JFR_BYTE:
 		return jfr_reader_fixed(r, 1);
 	case JFR_FLOAT:
-		return jfr_types_bits(
-			jfr_types_float((uint32_t)jfr_reader_fixed(r, 4)));
+		return jfr_reader_fixed(r, 4);
 	case JFR_DOUBLE:
 		return jfr_reader_fixed(r, 8);
 	case JFR_TEXT:
@@ -435,6 +436,22 @@ void jfr_types_skip(const struct jfr_types *t, uint32_t class,
 		r->bad = true;
 }
 
+/* Read a number into a slot. */
+static void jfr_types_number(enum jfr_kind kind, struct jfr_reader *r,
+			     enum jfr_slot slot, struct jfr_object *out)
+{
+	uint64_t bits = jfr_types_scalar(kind, r);
+	double value = kind == JFR_FLOAT  ? jfr_types_float((uint32_t)bits) :
+		       kind == JFR_DOUBLE ? jfr_types_double(bits) :
+					    (double)(int64_t)bits;
+
+	if (kind == JFR_FLOAT || kind == JFR_DOUBLE)
+		bits = value >= 0 && value < 1e18 ? (uint64_t)llround(value) :
+						    UINT64_MAX;
+	out->numbers[slot] = bits;
+	out->fractions[slot] = value;
+}
+
 /* Read a field into its slot. */
 static void jfr_types_field(const struct jfr_types *t,
 			    const struct jfr_field *f, struct jfr_reader *r,
@@ -454,8 +471,7 @@ static void jfr_types_field(const struct jfr_types *t,
 	else if (o->kind == JFR_TEXT)
 		out->texts[f->slot] = jfr_reader_text(r);
 	else
-		out->numbers[f->slot] =
-			jfr_types_scalar((enum jfr_kind)o->kind, r);
+		jfr_types_number((enum jfr_kind)o->kind, r, f->slot, out);
 	if (o->is_array && o->kind == JFR_OBJECT && f->slot == JFR_FRAMES) {
 		before.end = r->pos;
 		out->frames = before;

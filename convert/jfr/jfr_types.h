@@ -96,12 +96,11 @@ struct jfr_types {
 	struct arena arena;
 };
 
-/*
- * What was read of the fields of an object; 0 and empty if it has no such field. A float or
- * double is there as the bits of a double.
- */
+/* What was read of the fields of an object; 0 and empty if it has no such field. */
 struct jfr_object {
-	uint64_t numbers[JFR_SLOTS];
+	uint64_t numbers
+		[JFR_SLOTS]; /* a fraction is rounded; UINT64_MAX: it makes no sense */
+	double fractions[JFR_SLOTS]; /* the same numbers */
 	struct jfr_text texts[JFR_SLOTS];
 	struct jfr_reader frames; /* the array JFR_FRAMES */
 	uint32_t frame_class;

@@ -46,12 +46,14 @@ struct perf_text {
 	struct perf_event events[PERF_EVENTS_MAX];
 	size_t event_count;
 	struct convert_meter meter;
-	size_t line;     /* number of the line that is read */
-	bool is_open;    /* a sample was begun */
-	size_t event;    /* of the open sample */
-	int64_t period;  /* of the open sample */
-	uint32_t labels; /* of the open sample */
-	size_t frames;   /* of the open sample */
+	bool has_frames;    /* a frame was seen, … */
+	bool has_addresses; /* … and whether the frames begin with addresses */
+	size_t line;        /* number of the line that is read */
+	bool is_open;       /* a sample was begun */
+	size_t event;       /* of the open sample */
+	int64_t period;     /* of the open sample */
+	uint32_t labels;    /* of the open sample */
+	size_t frames;      /* of the open sample */
 };
 
 /* Return the memory of everything, in bytes. */
@@ -185,7 +187,10 @@ static bool perf_find_time(struct str line, struct perf_header *out,
 	return out->comm.len;
 }
 
-/* Whether a text begins with an address, and something behind it. */
+/*
+ * Whether a text begins with an address and a symbol behind it. "add (/bin/shop)" does
+ * not: that is a symbol and its file.
+ */
 static bool perf_has_address(struct str text)
 {
 	struct str word = perf_word(&text);
@@ -193,7 +198,8 @@ static bool perf_has_address(struct str text)
 
 	while (n < word.len && digit_hex_value(word.ptr[n]) >= 0)
 		n++;
-	return n && n == word.len && str_trim(text).len;
+	text = str_trim(text);
+	return n && n == word.len && text.len && *text.ptr != '(';
 }
 
 /* Read the first line of a sample. */
@@ -325,17 +331,50 @@ static uint32_t perf_unnamed(struct perf_text *x, struct str module)
 	return function;
 }
 
-/*
- * Whether a line below a sample is no frame, but a place in a source file: main.c:12. perf
- * prints it behind its frame.
- */
-static bool perf_is_place(struct str line)
+/* Whether a text ends with ":12". */
+static bool perf_ends_with_line(struct str text)
 {
-	const char *colon = memrchr(line.ptr, ':', line.len);
-	size_t at = colon ? (size_t)(colon - line.ptr) + 1 : line.len;
-	struct str number = { line.ptr + at, line.len - at };
+	const char *colon = memrchr(text.ptr, ':', text.len);
+	size_t at = colon ? (size_t)(colon - text.ptr) + 1 : text.len;
+	struct str number = { text.ptr + at, text.len - at };
 
 	return number.len && perf_digits(number) == number.len;
+}
+
+/* Whether a text ends with "[52a4]". */
+static bool perf_ends_with_offset(struct str text)
+{
+	const char *bracket = memrchr(text.ptr, '[', text.len);
+	size_t at = bracket ? (size_t)(bracket - text.ptr) + 1 : text.len;
+
+	while (at < text.len && digit_hex_value(text.ptr[at]) >= 0)
+		at++;
+	return bracket && at + 1 == text.len && text.ptr[at] == ']';
+}
+
+/*
+ * Whether a line below a sample is no frame, but the place of one in a source file, which
+ * perf prints behind it: "main.c:12", "main.c:5 (discriminator 3)", "shop[52a4]". A symbol
+ * may end so, too: "JS:~main /app/main.js:10:3". So where frames have addresses, a line
+ * with one is no place; else only the first form without a blank is.
+ */
+static bool perf_is_place(struct perf_text *x, struct str line)
+{
+	static const char more[] = " (discriminator ";
+	const char *found = memmem(line.ptr, line.len, more, sizeof(more) - 1);
+	bool has_address = perf_has_address(line);
+
+	if (!x->has_frames)
+		x->has_addresses = has_address;
+	x->has_frames = true;
+	if (has_address)
+		return false;
+	if (!x->has_addresses)
+		return perf_ends_with_line(line) &&
+		       !memchr(line.ptr, ' ', line.len);
+	if (found)
+		line.len = (size_t)(found - line.ptr);
+	return perf_ends_with_line(line) || perf_ends_with_offset(line);
 }
 
 /*
@@ -438,7 +477,8 @@ static int perf_take_line(struct perf_text *x, struct str line, struct err *err)
 	if (*text.ptr == '#')
 		return 0;
 	if (x->is_open && is_frame)
-		return perf_is_place(text) ? 0 : perf_add_frame(x, text, err);
+		return perf_is_place(x, text) ? 0 :
+						perf_add_frame(x, text, err);
 	return err_set(
 		err, ERR_INVALID,
 		"line %zu is no sample of perf script: it needs the fields comm, pid or tid, time and event, and ip and sym for the frames",

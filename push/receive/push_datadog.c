@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "push/receive/push_datadog.h"
 
-#include "base/units.h"
 #include "base/yaml_json.h"
 #include "push/receive/push_recording.h"
 #include "push/wire/multipart.h"
+#include "push/wire/push_time.h"
 
 enum {
 	EVENT_MAX = 256 * 1024 /* bytes of event.json */
@@ -16,7 +16,11 @@ struct datadog_request {
 	struct labels_builder labels;
 	int64_t start_ms; /* 0: it is not said */
 	int64_t end_ms;
+	size_t files; /* with profiles */
 };
+
+/* The begin of the name of a file whose values are increments since the last one. */
+static const char delta_prefix[] = "delta-";
 
 /*
  * Whether a tag tells profiles of one process apart from each other, or says what nobody
@@ -72,14 +76,9 @@ static struct str push_datadog_text(const struct yaml_node *root,
 static int push_datadog_time(const struct yaml_node *root, const char *key,
 			     int64_t *ms, struct err *err)
 {
-	struct str text = push_datadog_text(root, key);
+	int rc = push_time_parse(key, push_datadog_text(root, key), 0, ms, err);
 
-	*ms = 0;
-	if (text.len && time_parse(text, 0, ms, NULL))
-		return err_set(err, ERR_INVALID,
-			       "event.json: \"%s\" is no time: \"%.*s\"", key,
-			       STR_ARG(str_clip(text, 60)));
-	return 0;
+	return rc ? err_wrap(err, rc, "event.json") : 0;
 }
 
 /* Read what the description says. */
@@ -123,12 +122,11 @@ static int push_datadog_describe(struct datadog_request *q, struct err *err)
 static struct str push_datadog_base(struct str file)
 {
 	struct str rest;
-	static const char delta[] = "delta-";
 	struct str base = str_cut(file, '.', &rest);
 
-	if (str_starts(base, str_of(delta))) {
-		base.ptr += sizeof(delta) - 1;
-		base.len -= sizeof(delta) - 1;
+	if (str_starts(base, str_of(delta_prefix))) {
+		base.ptr += sizeof(delta_prefix) - 1;
+		base.len -= sizeof(delta_prefix) - 1;
 	}
 	return base;
 }
@@ -154,11 +152,19 @@ static struct str push_datadog_name(struct str file)
 	return base;
 }
 
+/* Whether a file is compressed with LZ4, which nothing here decompresses. */
+static bool push_datadog_is_lz4(struct bytes file)
+{
+	static const uint8_t magic[] = { 0x04, 0x22, 0x4d, 0x18 };
+
+	return file.len > sizeof(magic) &&
+	       !memcmp(file.ptr, magic, sizeof(magic));
+}
+
 /* Store a recording of Java. */
-static int push_datadog_jfr(struct pushing *p, const struct datadog_request *q,
+static int push_datadog_jfr(struct pushing *p, struct datadog_request *q,
 			    struct bytes recording, struct err *err)
 {
-	static const uint8_t lz4[] = { 0x04, 0x22, 0x4d, 0x18 };
 	struct jfr_options o = {
 		.labels = &q->labels,
 		.time_ns = q->start_ms * 1000000,
@@ -167,11 +173,8 @@ static int push_datadog_jfr(struct pushing *p, const struct datadog_request *q,
 				       0,
 	};
 
-	if (recording.len > sizeof(lz4) &&
-	    !memcmp(recording.ptr, lz4, sizeof(lz4)))
-		return err_set(
-			err, ERR_INVALID,
-			"the recording is compressed with LZ4: set DD_PROFILING_DEBUG_UPLOAD_COMPRESSION to zstd or gzip");
+	/* The conversion names the profiles. */
+	labels_set(&q->labels, str_of(LABEL_NAME), str_of(""));
 	return push_recording_take(p, recording, &o, err);
 }
 
@@ -180,34 +183,43 @@ static int push_datadog_pprof(struct pushing *p, struct datadog_request *q,
 			      const struct multipart_part *part,
 			      struct err *err)
 {
+	p->profiles++;
 	p->is_converted = false;
+	p->sends_increments = str_starts(part->file, str_of(delta_prefix));
 	labels_set(&q->labels, str_of(LABEL_NAME),
 		   push_datadog_name(part->file));
 	return pushing_store(p, &q->labels, part->body, err);
 }
 
-/* Store a file of the form, if it is a profile. */
+/* Refuse a file as a whole. */
+static void push_datadog_refuse(struct pushing *p, const struct err *why)
+{
+	p->profiles++;
+	pushing_refuse(p, NULL, why);
+	pushing_note(p, p->origin.app, PUSH_REFUSED, why);
+}
+
+/* Store a file of the form, if it is a profile. The other files may be good. */
 static int push_datadog_part(struct pushing *p, struct datadog_request *q,
 			     const struct multipart_part *part, struct err *err)
 {
-	int rc = 0;
+	bool is_pprof = str_ends(part->file, ".pprof");
+	int rc;
 
-	if (str_ends(part->file, ".pprof")) {
-		p->profiles++;
-		return push_datadog_pprof(p, q, part, err);
-	}
-	if (!str_ends(part->file, ".jfr"))
+	if (!is_pprof && !str_ends(part->file, ".jfr"))
 		return 0;
-	labels_set(&q->labels, str_of(LABEL_NAME), str_of(""));
-	rc = push_datadog_jfr(p, q, part->body, err);
-	/* The other files of the request may be good. */
+	q->files++;
+	if (push_datadog_is_lz4(part->body))
+		rc = err_set(
+			err, ERR_INVALID,
+			"\"%.*s\" is compressed with LZ4: use a newer library, or for Java set DD_PROFILING_DEBUG_UPLOAD_COMPRESSION to zstd or gzip",
+			STR_ARG(str_clip(part->file, 60)));
+	else if (is_pprof)
+		return push_datadog_pprof(p, q, part, err);
+	else
+		rc = push_datadog_jfr(p, q, part->body, err);
 	if (rc && !profile_store_may_retry(rc)) {
-		p->profiles++;
-		pushing_refuse(p, NULL, err);
-		pushing_note(
-			p,
-			labels_builder_get(&q->labels, str_of("service_name")),
-			PUSH_REFUSED, err);
+		push_datadog_refuse(p, err);
 		rc = 0;
 	}
 	return rc;
@@ -221,11 +233,16 @@ int push_datadog_take(struct pushing *p, struct err *err)
 
 	if (!rc)
 		rc = push_datadog_describe(&q, err);
+	p->from_ms = q.start_ms;
+	p->origin.app = labels_builder_get(&q.labels, str_of("service_name"));
 	for (size_t i = 0; !rc && i < q.form.count; i++)
 		rc = push_datadog_part(p, &q, &q.form.parts[i], err);
-	if (!rc && !p->profiles)
+	if (!rc && !q.files)
 		rc = err_set(err, ERR_INVALID,
 			     "the form has no file .pprof or .jfr");
+	if (rc)
+		pushing_note_failure(p, rc, err);
+	p->origin.app = str_of("");
 	labels_builder_fini(&q.labels);
 	return rc;
 }

@@ -124,11 +124,8 @@ int push_receiver_take(struct push_receiver *r, const struct push_input *in,
 		rc = push_receiver_tell(&p, err);
 	if (!rc && p.damage.code)
 		rc = err_set(err, p.damage.code, "%s", p.damage.msg);
-	if (rc && !p.noted)
-		pushing_note(&p, p.origin.app,
-			     profile_store_may_retry(rc) ? PUSH_DELAYED :
-							   PUSH_REFUSED,
-			     err);
+	if (rc)
+		pushing_note_failure(&p, rc, err);
 	if (in->refused)
 		*in->refused = p.refused;
 	metric_add(r->metrics.refused[in->protocol], (int64_t)p.refused);

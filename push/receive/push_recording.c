@@ -27,6 +27,7 @@ int push_recording_take(struct pushing *p, struct bytes recording,
 	enum compression c = compressed_body_sniff(recording);
 	struct jfr_result result = { .profiles = 0 };
 	struct buf inflated = { 0 };
+	int64_t taken = p->taken;
 	int rc = 0;
 
 	o->caller = pushing_caller(p);
@@ -39,5 +40,6 @@ int push_recording_take(struct pushing *p, struct bytes recording,
 	if (!rc)
 		push_recording_judge(p, &result);
 	buf_fini(&inflated);
+	p->taken = taken; /* for the next one of the request */
 	return rc;
 }

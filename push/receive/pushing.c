@@ -96,7 +96,7 @@ static void pushing_mark_delta(const struct pushing *p, const struct scan *scan,
 	 * A bare body may be a profile of the process since its start, which
 	 * somebody sends by hand; SDKs send a form, or name their library.
 	 */
-	bool sends_increments = p->is_converted ||
+	bool sends_increments = p->is_converted || p->sends_increments ||
 				str_starts(scope, str_of(library)) ||
 				(p->in->protocol == PUSH_INGEST &&
 				 multipart_is(p->in->content_type));
@@ -300,6 +300,15 @@ void pushing_note_kept(struct pushing *p, int rc, const struct err *why)
 		labels_unref(labels);
 	}
 	vec_fini(&p->kept);
+}
+
+void pushing_note_failure(struct pushing *p, int rc, const struct err *why)
+{
+	if (!p->noted)
+		pushing_note(p, p->origin.app,
+			     profile_store_may_retry(rc) ? PUSH_DELAYED :
+							   PUSH_REFUSED,
+			     why);
 }
 
 int pushing_take_memory(struct pushing *p, int64_t bytes, struct err *err)

@@ -47,7 +47,8 @@ struct pushing {
 	struct push_types types;
 	/* Whether the profiles are converted: their labels have the name. */
 	bool is_converted;
-	int64_t from_ms; /* 0: the request does not say it */
+	bool sends_increments; /* as the request says, of the next profile */
+	int64_t from_ms;       /* 0: the request does not say it */
 	/* What was taken of the limiter for the message; see pushing_take_memory(). */
 	int64_t taken;
 	size_t profiles; /* of the request */
@@ -107,6 +108,9 @@ NODISCARD int pushing_store(struct pushing *p,
  * there is an error.
  */
 void pushing_note_kept(struct pushing *p, int rc, const struct err *why);
+
+/* Note in the list of senders that the request failed, unless a profile of it is there. */
+void pushing_note_failure(struct pushing *p, int rc, const struct err *why);
 
 /* ERR_LIMIT: there is no room for so many bytes in all, beside those of the body. */
 NODISCARD int pushing_take_memory(struct pushing *p, int64_t bytes,

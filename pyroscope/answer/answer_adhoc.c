@@ -112,7 +112,7 @@ static int answer_adhoc_open(const struct pyroscope_call *c, struct str id,
 {
 	struct limits limits = query_limits(c->work);
 	char ref[ADHOC_ID_LEN + 24];
-	size_t part;
+	struct adhoc_profile p;
 	int rc = adhoc_store_find(c->adhoc, id, c->arena, &out->meta, err);
 
 	if (!rc)
@@ -121,8 +121,10 @@ static int answer_adhoc_open(const struct pyroscope_call *c, struct str id,
 		return rc;
 	(void)snprintf(ref, sizeof(ref), "%s/%zu", out->meta.id,
 		       out->type.part);
-	return adhoc_store_read(c->adhoc, str_of(ref), &limits, c->arena,
-				&out->meta, &part, &out->raw, err);
+	rc = adhoc_store_read(c->adhoc, str_of(ref), &limits, c->arena, &p,
+			      err);
+	out->raw = p.raw;
+	return rc;
 }
 
 /* Return what is asked of a file. */

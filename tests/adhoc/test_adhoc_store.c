@@ -122,18 +122,24 @@ static bool has(const char *id)
 	return !adhoc_store_find(store, str_of(id), &arena, &m, &err);
 }
 
+/* Keeps a file, and reads what is known of it then. */
+static int keep(const char *id, const struct adhoc_user *who, int64_t ms,
+		struct adhoc_meta *m)
+{
+	int rc = adhoc_store_keep(store, str_of(id), who, ms, &err);
+
+	return rc ? rc : adhoc_store_find(store, str_of(id), &arena, m, &err);
+}
+
 /* Whether a profile of a file can be read, and has this size. */
 static bool reads(const char *ref)
 {
 	struct limits free = { .spend = NULL };
-	struct adhoc_meta m;
-	struct buf raw = { 0 };
-	size_t part;
-	int rc = adhoc_store_read(store, str_of(ref), &free, &arena, &m, &part,
-				  &raw, &err);
-	bool ok = !rc && raw.len == m.parts[part].size;
+	struct adhoc_profile p;
+	int rc = adhoc_store_read(store, str_of(ref), &free, &arena, &p, &err);
+	bool ok = !rc && p.raw.len == p.meta.parts[p.part].size;
 
-	buf_fini(&raw);
+	buf_fini(&p.raw);
 	return ok;
 }
 
@@ -267,8 +273,7 @@ Test(adhoc_store, the_least_used_file_makes_room)
 	for (int i = 0; i < 4; i += i ? 1 : 2) {
 		struct adhoc_meta m;
 
-		cr_expect(!adhoc_store_keep(store, str_of(id[i]), &somebody,
-					    DAY, &arena, &m, &err));
+		cr_expect(!keep(id[i], &somebody, DAY, &m));
 		cr_expect(m.is_kept && m.expires_ms >= clock_ms(&now) + DAY);
 	}
 	{
@@ -319,8 +324,7 @@ Test(adhoc_store, a_file_goes_when_its_time_is_over)
 	const char *id = put("a");
 	struct adhoc_meta m;
 
-	cr_expect(!adhoc_store_keep(store, str_of(put("b")), &somebody, 3 * DAY,
-				    &arena, &m, &err));
+	cr_expect(!keep(put("b"), &somebody, 3 * DAY, &m));
 	/* The first one is over, and the next one has its last moment. */
 	clock_set(&now, NOW + DAY + 1);
 	again(1 << 20);
@@ -337,13 +341,96 @@ Test(adhoc_store, a_file_goes_when_its_time_is_over)
 	expect_names("b ");
 }
 
+Test(adhoc_store, what_is_kept_and_over_makes_room)
+{
+	const char *id;
+	struct adhoc_meta m;
+
+	again(8192);
+	id = put("a");
+	cr_expect(!keep(id, &somebody, DAY, &m));
+	/* A clock that jumps by more than a day would be in doubt. */
+	clock_set(&now, NOW + DAY - 2);
+	cr_expect(upload("b", "main 1\n", &m) == ERR_NOSPACE);
+	clock_set(&now, NOW + DAY + 2);
+	cr_expect(adhoc_store_remove(store, str_of(id), &somebody, &err) ==
+			  ERR_NOTFOUND,
+		  "it is not shown, so nobody removes it");
+	cr_expect(!upload("b", "main 1\n", &m), "%s", err.msg);
+	expect_names("b ");
+}
+
+/* Expects a time in what is on disk, when the clock is right again. */
+static void expect_expiry(const char *id, int64_t want)
+{
+	struct adhoc_meta m;
+
+	cr_expect(!adhoc_store_find(store, str_of(id), &arena, &m, &err));
+	cr_expect(m.expires_ms <= want, "%lld is after %lld",
+		  (long long)m.expires_ms, (long long)want);
+}
+
+Test(adhoc_store, a_time_that_is_too_far_is_shortened_for_good)
+{
+	const char *id;
+
+	clock_set(&now, NOW + 1000 * (int64_t)DAY);
+	id = put("a");
+	clock_set(&now, NOW);
+	again(1 << 20);
+	(void)put("b"); /* looks for what has expired */
+	expect_expiry(id, NOW + ADHOC_KEEP_MAX_MS + 1);
+	clock_set(&now, NOW + 5 * DAY);
+	again(1 << 20);
+	expect_expiry(id, NOW + ADHOC_KEEP_MAX_MS + 1);
+}
+
+/* Makes a copy of a file, with another id. */
+static void copy(const char *from, struct adhoc_meta *m)
+{
+	const char *folder = arena_printf(&arena, "%s/%s", path, m->id);
+	struct buf text = { 0 };
+	struct json j = json_init(&text);
+	FILE *f;
+
+	cr_assert(!mkdir(folder, 0700) &&
+		  !link(arena_printf(&arena, "%s/%s/0.pb.gz", path, from),
+			arena_printf(&arena, "%s/0.pb.gz", folder)));
+	adhoc_meta_write(m, &j);
+	f = fopen(arena_printf(&arena, "%s/meta.json", folder), "w");
+	cr_assert(f && fwrite(text.ptr, 1, text.len, f) == text.len &&
+		  !fclose(f));
+	buf_fini(&text);
+}
+
+static void add_one(void *ctx, const struct adhoc_entry *e UNUSED)
+{
+	++*(int *)ctx;
+}
+
+Test(adhoc_store, a_start_removes_no_file_of_the_largest_number)
+{
+	const char *first = put("a");
+	struct adhoc_meta m;
+	int files = 0;
+
+	cr_assert(!adhoc_store_find(store, str_of(first), &arena, &m, &err));
+	for (int i = 1; i < 4096; i++) {
+		snprintf(m.id, sizeof(m.id), "AAAAAAAAAAAAAAAAA%04dA", i);
+		copy(first, &m);
+	}
+	again(1 << 30);
+	again(1 << 30);
+	adhoc_store_each(store, add_one, &files);
+	cr_expect(files == 4096, "%d", files);
+}
+
 Test(adhoc_store, keeping_a_file_never_shortens_its_time)
 {
 	const char *id = put("a");
 	struct adhoc_meta m;
 
-	cr_expect(!adhoc_store_keep(store, str_of(id), &somebody, 1, &arena, &m,
-				    &err));
+	cr_expect(!keep(id, &somebody, 1, &m));
 	cr_expect(m.expires_ms == NOW + DAY && m.is_kept);
 }
 
@@ -354,8 +441,7 @@ Test(adhoc_store, an_upload_without_room_removes_no_file)
 	struct buf text = { 0 };
 	struct adhoc_meta m;
 
-	cr_expect(!adhoc_store_keep(store, str_of(kept), &somebody, DAY, &arena,
-				    &m, &err));
+	cr_expect(!keep(kept, &somebody, DAY, &m));
 	again(28672);
 	/* What does not get smaller. */
 	for (uint32_t i = 0, x = 1; i < 4500; i++) {
@@ -470,13 +556,11 @@ Test(adhoc_store, only_its_user_changes_a_file)
 	cr_assert(!upload_as("alice", "a", text, &m));
 	cr_expect(adhoc_store_remove(store, str_of(m.id), &bob, &err) ==
 		  ERR_DENIED);
-	cr_expect(adhoc_store_keep(store, str_of(m.id), &bob, DAY, &arena,
-				   &changed, &err) == ERR_DENIED);
+	cr_expect(keep(m.id, &bob, DAY, &changed) == ERR_DENIED);
 	again(1 << 20);
 	cr_expect(adhoc_store_remove(store, str_of(m.id), &bob, &err) ==
 		  ERR_DENIED);
-	cr_expect(!adhoc_store_keep(store, str_of(m.id), &admin, DAY, &arena,
-				    &changed, &err));
+	cr_expect(!keep(m.id, &admin, DAY, &changed));
 	cr_expect(check_str(changed.user, "alice"));
 	cr_expect(!adhoc_store_remove(store, str_of(m.id), &alice, &err));
 	cr_expect(!has(m.id));

@@ -181,6 +181,26 @@ Test(perf, other_records_and_fields_are_skipped)
 	       "my sh 7 foo(int) 1 4\n");
 }
 
+Test(perf, names_of_scripts_and_places_of_source_are_told_apart)
+{
+	/* As of node --perf-basic-prof, whose names have the place in them. */
+	expect("node 7 1.000000: 5 cycles:\n"
+	       "\t7f01 JS:*fib /app/fib.js:1\n"
+	       "\t7f02 JS:~main /app/fib.js:10:3\n"
+	       "  fib.c:5 (discriminator 3)\n"
+	       "\t7f03 _start\n"
+	       "  shop[52a4]\n",
+	       "cycles (samples/count cycles/count) 0 ns\n"
+	       "node 7 _start;JS:~main /app/fib.js:10:3;JS:*fib /app/fib.js:1 1 5\n");
+	/* Without addresses. */
+	expect("node 7 1.000000: 5 cycles:\n"
+	       "\tadd (/bin/shop)\n"
+	       "  add.c:12\n"
+	       "\tJS:~main /app/fib.js:10:3\n",
+	       "cycles (samples/count cycles/count) 0 ns\n"
+	       "node 7 JS:~main /app/fib.js:10:3;add 1 5\n");
+}
+
 Test(perf, a_line_that_is_neither_sample_nor_frame_is_named)
 {
 	refuse("main;work 12\n", "line 1 is no sample of perf script");

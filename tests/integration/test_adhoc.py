@@ -10,6 +10,7 @@ import random
 import signal
 import subprocess
 import tarfile
+import time
 import urllib.request
 
 from harness import BINARY, ROOT, Everprof, Suite, field, wait_until
@@ -176,6 +177,9 @@ def the_size_of_all_files_is_bounded(d):
     r = random.Random(1)
     big = b''.join(b'f%d;g%d 1\n' % (r.getrandbits(60), r.getrandbits(60)) for _ in range(3000))
     assert '--adhoc.size' in upload(e, big, status=413)
+    # Nor does a file of several profiles remove others, of which only the first ones fit.
+    assert '--adhoc.size' in upload(e, recording(), status=413)
+    assert [f['id'] for f in e.get('/api/v1/adhoc').data()] == [ids[3], ids[2]]
     e.finish()
     e = Everprof(d, flags=['--adhoc.size=0']).ready()
     assert '--adhoc.size' in upload(e, FOLDED, status=404)
@@ -255,6 +259,12 @@ def what_has_expired_is_not_shown(d):
     wait_until('it is gone', 30, lambda: e.get('/api/v1/adhoc/' + f['id']).status == 404)
     assert e.get('/api/v1/query', adhoc=f['id'], report='top').status == 404
     assert [x['id'] for x in e.get('/api/v1/adhoc').data()] == [kept['id']]
+    assert e.get('/api/v1/adhoc/' + f['id'], method='DELETE').status == 404
+    # The longest request counts, in whatever order they come.
+    for keep in ('3h', '30d', '2h'):
+        answer = e.get('/api/v1/adhoc/' + kept['id'], method='POST', keep=keep)
+        assert answer.status == 200, answer.body
+    assert answer.data()['expires'] > 1000 * (time.time() + 29 * 86400), answer.data()
     e.finish()
 
 

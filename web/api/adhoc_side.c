@@ -30,18 +30,16 @@ bool adhoc_side_is(const struct params *p, const char *suffix)
 }
 
 int adhoc_side_read(const struct web *w, struct request *r, struct answer *a,
-		    const char *suffix, struct profile *out,
-		    const struct adhoc_part **part, struct err *err)
+		    const char *suffix, struct adhoc_profile *out,
+		    struct err *err)
 {
 	struct limits limits = query_limits(&a->work);
 	struct adhoc_store *store;
-	struct adhoc_meta meta;
 	struct str ref = { .len = 0 };
 	struct str query;
-	size_t number;
 	int rc = adhoc_side_store(w, &store, err);
 
-	*out = (struct profile){ .ms = 0 };
+	*out = (struct adhoc_profile){ .part = 0 };
 	(void)adhoc_side_param(&r->params, "adhoc", suffix, &ref);
 	if (!rc && adhoc_side_param(&r->params, "query", suffix, &query))
 		rc = err_set(
@@ -49,25 +47,19 @@ int adhoc_side_read(const struct web *w, struct request *r, struct answer *a,
 			"parameters \"adhoc%s\" and \"query%s\" exclude each other: a side is a file, or stored profiles",
 			suffix, suffix);
 	if (!rc)
-		rc = adhoc_store_read(store, ref, &limits, &r->arena, &meta,
-				      &number, &out->raw, err);
-	if (rc)
-		return rc;
-	*part = &meta.parts[number];
-	out->ms = meta.uploaded_ms;
-	return 0;
+		rc = adhoc_store_read(store, ref, &limits, &r->arena, out, err);
+	return rc;
 }
 
 int adhoc_side_merge(const struct web *w, struct request *r, struct answer *a,
 		     const char *suffix, struct query_merge *g, struct err *err)
 {
-	const struct adhoc_part *part;
-	struct profile p;
-	int rc = adhoc_side_read(w, r, a, suffix, &p, &part, err);
+	struct adhoc_profile p;
+	int rc = adhoc_side_read(w, r, a, suffix, &p, err);
 
 	if (!rc)
 		rc = query_merge_bytes(g, buf_bytes(&p.raw), err);
 	/* What its reading took stays taken until the query ends. */
-	profile_fini(&p);
+	buf_fini(&p.raw);
 	return rc;
 }

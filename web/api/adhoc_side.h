@@ -23,15 +23,10 @@ NODISCARD int adhoc_side_store(const struct web *w, struct adhoc_store **out,
  */
 bool adhoc_side_is(const struct params *p, const char *suffix);
 
-/*
- * Read the file of a side into a profile without hash, whose time is that of the upload;
- * *part is in the request's arena. The caller frees the profile. ERR_INVALID: there is
- * the parameter query, too; errors of adhoc_store_read().
- */
+/* Read the file of a side. ERR_INVALID: there is the parameter query, too; see adhoc_store_read(). */
 NODISCARD int adhoc_side_read(const struct web *w, struct request *r,
 			      struct answer *a, const char *suffix,
-			      struct profile *out,
-			      const struct adhoc_part **part, struct err *err);
+			      struct adhoc_profile *out, struct err *err);
 
 /* Make the file of a side the only profile of a merge. */
 NODISCARD int adhoc_side_merge(const struct web *w, struct request *r,

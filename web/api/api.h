@@ -102,7 +102,10 @@ void api_ingest(void *ctx, struct request *r, struct answer *a);
  * are durable; errors have the form of the Connect protocol.
  */
 void api_push(void *ctx, struct request *r, struct answer *a);
+
+/* POST /profiling/v1/input: stores what Datadog's libraries push. Errors are plain text. */
 void api_datadog(void *ctx, struct request *r, struct answer *a);
+
 void api_otlp(void *ctx, struct request *r, struct answer *a);
 
 /* Answer a request of OTLP that was refused before it was handled. */

@@ -138,8 +138,9 @@ void api_adhoc_keep(void *ctx, struct request *r, struct answer *a)
 	if (!rc)
 		rc = api_adhoc_time(r, &keep_ms, &err);
 	if (!rc)
-		rc = adhoc_store_keep(store, r->segment, &who, keep_ms,
-				      &r->arena, &m, &err);
+		rc = adhoc_store_keep(store, r->segment, &who, keep_ms, &err);
+	if (!rc)
+		rc = adhoc_store_find(store, r->segment, &r->arena, &m, &err);
 	api_adhoc_end(a, &m, rc, &err);
 }
 

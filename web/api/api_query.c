@@ -283,16 +283,18 @@ static int find_stored(struct web *w, struct request *r,
 static int answer_file(struct web *w, struct request *r, struct str report,
 		       struct answer *a, struct err *err)
 {
-	const struct adhoc_part *part = NULL;
 	struct labels_builder builder = { 0 };
 	struct labels *labels = NULL;
+	struct adhoc_profile file;
 	struct profile p;
-	int rc = adhoc_side_read(w, r, a, "", &p, &part, err);
+	int rc = adhoc_side_read(w, r, a, "", &file, err);
 
+	p = (struct profile){ .raw = file.raw, .ms = file.meta.uploaded_ms };
 	if (!rc)
 		rc = query_take(&a->work, (int64_t)p.raw.len * COPIES, err);
 	if (!rc) {
-		labels_set(&builder, str_of(LABEL_NAME), part->name);
+		labels_set(&builder, str_of(LABEL_NAME),
+			   file.meta.parts[file.part].name);
 		rc = labels_build(&builder, &labels, err);
 	}
 	if (!rc) {

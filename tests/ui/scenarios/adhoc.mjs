@@ -20,6 +20,8 @@ function input(tab, text) {
   return tab.page.locator('label.choose', { hasText: text }).locator('input');
 }
 
+const recording = gunzipSync(readFileSync(join(root, 'testdata/jfr/java-17.jfr.gz')));
+
 async function two({ browser, site }) {
   const tab = await Tab.open(browser, site);
 
@@ -56,7 +58,6 @@ async function two({ browser, site }) {
 
 async function parts({ browser, site }) {
   const tab = await Tab.open(browser, site);
-  const recording = gunzipSync(readFileSync(join(root, 'testdata/jfr/java-17.jfr.gz')));
 
   await tab.go('adhoc');
   await input(tab, 'Choose files').setInputFiles([file('shop.jfr', recording)]);
@@ -88,6 +89,26 @@ async function parts({ browser, site }) {
   await tab.param('adhoc', null);
   await until('it is gone', async () => !(await site.api('adhoc')).some(f => f.id === id));
   await tab.ends();
+}
+
+async function sides({ browser, site }) {
+  const tab = await Tab.open(browser, site);
+
+  await tab.go('adhoc');
+  await input(tab, 'Choose files').setInputFiles([file('shop.jfr', recording)]);
+  await until('the file is shown', async () => tab.params().get('adhoc'));
+  const id = tab.params().get('adhoc');
+  // Two of its profiles can be compared: choosing one leaves the other.
+  await tab.go(`adhoc?adhoc_b=${id}&adhoc_a=${id}/1`);
+  await tab.settled();
+  await tab.page.getByLabel('Profile of the file').last().selectOption('1');
+  await tab.param('adhoc_b', `${id}/1`);
+  await tab.page.getByLabel('Profile of the file').first().selectOption('0');
+  await tab.param('adhoc_a', `${id}/0`);
+  await tab.settled();
+  assert.equal(tab.params().get('adhoc_b'), `${id}/1`);
+  // Profiles of different types have no difference.
+  await tab.close('400');
 }
 
 async function stored({ browser, site }) {
@@ -135,6 +156,7 @@ async function refused({ browser, site }) {
 export const adhoc = [
   ['two files', two],
   ['a recording with several profiles', parts],
+  ['two profiles of a recording', sides],
   ['against stored profiles', stored],
   ['a file that is none', refused],
 ];

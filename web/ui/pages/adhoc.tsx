@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ProfileType, Session, UploadedFile } from '../api/answer.ts';
 import { keepFile, removeFile, uploadFile } from '../api/client.ts';
 import { formatTime } from '../model/time.ts';
-import { FileOf, idOf, partOf, sameParts } from '../parts/file.tsx';
+import { FileOf, idOf, partOf, samePartOrFirst } from '../parts/file.tsx';
 import { comparedBy } from '../parts/hooks.ts';
 import { FailureBox, Frame, retryOf } from '../parts/notice.tsx';
 import { SampleTypes } from '../parts/query.tsx';
@@ -74,11 +74,11 @@ function useFiles(context: Context): Files {
     const a = await send(first);
     const b = second && (await send(second));
     act(now => {
-      if (b) return chosen({ base: baseOf(sameParts(a, b, 0)), adhoc: b.id });
+      if (b) return chosen({ base: baseOf(samePartOrFirst(a, b, 0)), adhoc: b.id });
       const shown = fileOf(now, 'file');
-      if (asBase && shown) return { base: baseOf(sameParts(a, shown, partOf(now.state.adhoc))) };
+      if (asBase && shown) return { base: baseOf(samePartOrFirst(a, shown, partOf(now.state.adhoc))) };
       const base = fileOf(now, 'file_a');
-      return chosen({ adhoc: a.id, base: base ? baseOf(sameParts(base, a, 0)) : noSide });
+      return chosen({ adhoc: a.id, base: base ? baseOf(samePartOrFirst(base, a, 0)) : noSide });
     });
   };
 
@@ -86,6 +86,7 @@ function useFiles(context: Context): Files {
     busy,
     failure,
     bring: (files, asBase) => {
+      if (busy) return;
       setBusy(`Uploading ${files.map(f => f.name).join(' and ')} …`);
       void run(show(files, asBase)).finally(() => setBusy(''));
     },
@@ -189,14 +190,14 @@ function FileActions(props: Context & { files: Files; file: UploadedFile }) {
   const base = fileOf(props, 'file_a');
   const shown = base && base.id !== file.id ? [file, base] : [file];
   const part = file.parts?.[partOf(state.adhoc)];
-  const mine = shown.every(f => isMine(props, f));
-  const others = mine ? '' : ` (uploaded by ${file.user})`;
+  const foreign = shown.find(f => !isMine(props, f));
+  const others = foreign ? ` (${foreign.name} was uploaded by ${foreign.user})` : '';
 
   return (
     <>
       <button
         type="button"
-        disabled={!mine}
+        disabled={foreign !== undefined}
         title={`Keep what is shown for ${keepTime} from now on, so that a link to it works${others}`}
         onClick={() => files.change(Promise.all(shown.map(f => keepFile(f.id, keepTime))))}
       >

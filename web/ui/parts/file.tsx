@@ -15,25 +15,31 @@ export function partOf(adhoc: string): number {
   return Number(adhoc.split('/')[1] ?? 0);
 }
 
-/** The profile of a file that has the name of a profile of another file, or the first one. */
-export function sameParts(file: UploadedFile, other: UploadedFile, part: number): string {
+/** The profile of a file that has the name of a profile of another file, if there is one. */
+function samePart(file: UploadedFile, other: UploadedFile, part: number): string | undefined {
   const name = other.parts?.[part]?.name;
   const i = file.parts?.findIndex(p => p.name === name) ?? -1;
 
-  return i > 0 ? `${file.id}/${i}` : file.id;
+  return i < 0 ? undefined : i ? `${file.id}/${i}` : file.id;
+}
+
+/** The profile of a file that has the name of a profile of another file, or the first one. */
+export function samePartOrFirst(file: UploadedFile, other: UploadedFile, part: number): string {
+  return samePart(file, other, part) ?? file.id;
 }
 
 /** `of`: the side of the file, and the key of the request for what is known of it. */
 export function FileOf(context: Context & { of: 'file' | 'file_a' }) {
   const { state, act, of, loader } = context;
   const shown = of === 'file' ? state.adhoc : state.base.adhoc;
-  const other = loader.get<UploadedFile>(of === 'file' ? 'file_a' : 'file')?.answer?.data;
-  // The other side shows the profile of the same name.
+  const answer = loader.get<UploadedFile>(of === 'file' ? 'file_a' : 'file');
+  const other = answer?.stale ? undefined : answer?.answer?.data;
+  // The other side shows the profile of the same name, if it is another file and has one.
   const choose = (file: UploadedFile, part: number): void => {
     const mine = `${file.id}/${part}`;
-    const theirs = other ? sameParts(other, file, part) : '';
-    const adhoc = of === 'file' ? mine : theirs || state.adhoc;
-    const base = { ...state.base, adhoc: of === 'file' ? theirs || state.base.adhoc : mine };
+    const theirs = other && other.id !== file.id ? samePart(other, file, part) : undefined;
+    const adhoc = of === 'file' ? mine : (theirs ?? state.adhoc);
+    const base = { ...state.base, adhoc: of === 'file' ? (theirs ?? state.base.adhoc) : mine };
     act({ do: 'set', values: { adhoc, base, sample_index: '' } });
   };
 
