@@ -13,6 +13,8 @@ that they become have as many samples as the tool jfr of Java counts events.
 
 The encoders of OpenTelemetry's releases make requests, which become the same profile.
 
+Then all of them, a scraped Prometheus and the eBPF collector are found in one server.
+
 A Go program allocates at a known rate, and is scraped, pushes, and has its increments
 pushed as Grafana Alloy does: the rates that Grafana shows are the known one.
 
@@ -29,6 +31,7 @@ import urllib.parse
 import urllib.request
 
 from harness import ROOT, SLOW, Everprof, Process, Suite, field, free_port, heap_job, run, wait_until
+from programs import start_programs
 from push_recorder import Recorder
 from recorded_push import V1, parts, pushed
 from remote_nodes import Node
@@ -260,6 +263,17 @@ def command(d, name, address):
     return ['node', path] if name == 'node' else [f'{home}/bin/python', path]
 
 
+def java_command(address, service, seconds):
+    """The lines of the documentation that run the program."""
+    home = f'{SENDERS}/java'
+    with open(f'{home}/Shop.java', 'w') as f:
+        f.write(JAVA)
+    subprocess.run(['javac', '-d', home, f'{home}/Shop.java'], check=True)
+    lines = documented('Java').replace('everprof:10902', address).replace('NAME=shop\n', f'NAME={service}\n')
+    lines = lines.replace('-jar shop.jar', f'-cp {home} Shop {seconds}').replace('agent.jar', f'{home}/agent-2.9.2.jar')
+    return ['sh', '-c', lines]
+
+
 def build(d, home, text, name):
     """Build a Go program in the folder of its module."""
     with open(f'{home}/main.go', 'w') as f:
@@ -320,7 +334,8 @@ def what_programs_send_is_stored_and_read(d):
     recorder.server.stop()
     recorder.check_refusals()
     check_profiles(e, recorder)
-    check_reader(d, e, begin, int(1000 * time.time()) + 1000)
+    services = check_reader(d, e, begin, int(1000 * time.time()) + 1000)
+    assert services == {f'shop-{name}' for name in CLIENTS}, services
     e.finish()
 
 
@@ -366,13 +381,7 @@ def counted_events(d, body, headers):
 def recordings_of_a_java_program_are_stored(d):
     e = Everprof(f'{d}/e', flags=['--web.enable-push-receiver', '--storage.tsdb.retention.time=0']).ready()
     recorder = Recorder(e.port)
-    home = f'{SENDERS}/java'
-    with open(f'{home}/Shop.java', 'w') as f:
-        f.write(JAVA)
-    subprocess.run(['javac', '-d', home, f'{home}/Shop.java'], check=True)
-    lines = documented('Java').replace('everprof:10902', recorder.address)
-    lines = lines.replace('-jar shop.jar', f'-cp {home} Shop {SECONDS}').replace('agent.jar', f'{home}/agent-2.9.2.jar')
-    program = Process(['sh', '-c', lines], f'{d}/java.log')
+    program = Process(java_command(recorder.address, 'shop', SECONDS), f'{d}/java.log')
     code = program.child.wait(timeout=(SECONDS + 120) * SLOW)
     assert code == 0, (code, program.text()[-2000:])
     program.stop()
@@ -400,25 +409,64 @@ def recordings_of_a_java_program_are_stored(d):
     e.finish()
 
 
+def selectors_of(service):
+    """The series that are one service to Grafana: pushed and scraped ones, and those of the eBPF collector."""
+    ebpf = 'job="ebpf",container=""'
+    return (
+        f'{{job="{service}",exe=""}}',
+        f'{{job="ebpf",container="{service}"}}',
+        f'{{{ebpf},systemd_unit="{service}.service"}}',
+        f'{{{ebpf},systemd_unit="",exe="{service}"}}',
+    )
+
+
+def own_total(e, name, sample_type, selector, begin, end):
+    answer = e.get(
+        '/api/v1/query',
+        query=name + selector,
+        mode='merge',
+        report='flamegraph',
+        sample_index=sample_type,
+        **{'from': begin, 'to': end},
+    )
+    assert answer.status in (200, 404), answer.body
+    return answer.data()['total_of'][0] if answer.status == 200 else 0
+
+
 def check_reader(d, e, begin, end):
-    """Grafana's client finds each service, with the total of everprof's own API."""
+    """Grafana's client finds services with the totals of everprof's own API. Returns the services."""
     reader = build(d, f'{SENDERS}/reader', READER, 'reader')
     out = subprocess.run([reader, e.url, str(begin), str(end)], check=True, capture_output=True, text=True).stdout
     services = set()
     for type_id, service, total in map(json.loads, out.splitlines()):
         name, sample_type = type_id.split(':')[:2]
-        answer = e.get(
-            '/api/v1/query',
-            query=f'{name}{{service_name="{service}"}}',
-            mode='merge',
-            report='flamegraph',
-            sample_index=sample_type,
-            **{'from': begin, 'to': end},
-        )
-        assert answer.data()['total_of'][0] == total, (type_id, service, total)
+        own = [own_total(e, name, sample_type, selector, begin, end) for selector in selectors_of(service)]
+        assert sum(own) == total, (type_id, service, own, total)
         services.add(service)
-    assert services == {f'shop-{name}' for name in CLIENTS}, services
     print(f'{len(out.splitlines())} totals of {len(services)} services agree')
+    return services
+
+
+@suite.test
+def all_together_are_found_by_name(d):
+    """Two minutes of programs that push, a program that is scraped, and the eBPF collector."""
+    prometheus = start_programs(d)['prometheus']
+    config = (
+        f'scrape_configs: [{{job_name: prometheus, scrape_interval: 15s, static_configs: [{{targets: ["{prometheus}"]}}]}}]\n'
+        'ebpf: {enabled: true, node: n}\n'
+    )
+    e = Everprof(f'{d}/e', config, ['--web.enable-push-receiver', '--storage.tsdb.retention.time=0']).ready()
+    begin = int(1000 * time.time())
+    address = f'127.0.0.1:{e.port}'
+    commands = {f'shop-{name}': [*command(d, name, address), '120'] for name in CLIENTS}
+    commands['shop-java'] = java_command(address, 'shop-java', 120)
+    programs = [Process(argv, f'{d}/{name}.log') for name, argv in commands.items()]
+    for p in programs:
+        assert p.child.wait(timeout=240 * SLOW) == 0, p.text()[-2000:]
+    # What comes after this is not asked for.
+    services = check_reader(d, e, begin, int(1000 * time.time()) - 1000)
+    assert set(commands) | {'prometheus'} <= services and len(services) > len(commands) + 2, services
+    e.finish()
 
 
 RATE = 100_000_000  # bytes in a second

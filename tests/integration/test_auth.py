@@ -73,7 +73,7 @@ def every_route_requires_authentication_and_scopes(d):
             answer = e.get(path, headers=headers, method=method)
             assert answer.status == 401, (path, headers, answer.status)
             assert 'Basic realm="everprof"' in answer.headers['WWW-Authenticate']
-            if path.endswith('/ingest'):  # its clients read plain text
+            if path.endswith(('/ingest', '/input')):  # their clients read plain text
                 assert answer.body.startswith(b'authentication is required'), answer.body
             elif '.v1.' in path or '/render' in path:  # and these, the Connect protocol
                 assert answer.json()['code'] == 'unauthenticated', answer.body

@@ -61,9 +61,10 @@ static const char plain_links[] = "<a href='/profiles'>Profiles</a>"
 				  "<a href='/remote_write'>Remote write</a>"
 				  "<a href='/metrics'>Metrics</a>";
 
-/* The links of the web UI (web/ui/parts/header.tsx). */
+/* The links of the web UI (web/ui/pages/header.tsx). */
 static const char ui_links[] = "<a href='/'>Explore</a>"
 			       "<a href='/compare'>Compare</a>"
+			       "<a href='/adhoc'>Files</a>"
 			       "<a href='/targets'>Targets</a>"
 			       "<a href='/status'>Status</a>";
 

@@ -404,7 +404,7 @@ async function plainPages({ browser, site }) {
 
   await tab.go('status');
   const ofUi = await links();
-  assert.equal(ofUi.length, 4);
+  assert.equal(ofUi.length, 5);
   for (const path of ['nowhere', 'remote_write', 'senders', 'report?query=profile']) {
     await tab.page.goto(site.url + path);
     assert.deepEqual(await links(), ofUi, path);

@@ -107,7 +107,7 @@ test('changes have their sign, and say what is new', () => {
 test('the base of a comparison is the range before, until it is chosen', () => {
   const s = { ...initial, query: 'heap', from: '1000', to: '1500' };
 
-  const rest = { time: '', total_min: '', total_max: '', total_outside: false };
+  const rest = { time: '', total_min: '', total_max: '', total_outside: false, adhoc: '' };
   assert.deepEqual(sideA(s, 0), { query: 'heap', from: '500', to: '999', ...rest });
   assert.deepEqual(sideA({ ...s, from: 'now-1s', to: 'now' }, 5000), {
     query: 'heap',
