@@ -409,6 +409,10 @@ def recordings_of_a_java_program_are_stored(d):
     e.finish()
 
 
+# The names that profiles have which Grafana finds by one name: those of pushed ones, and of scraped ones.
+SCRAPED = {'memory': ('memory', 'heap'), 'process_cpu': ('process_cpu', 'profile')}
+
+
 def selectors_of(service):
     """The series that are one service to Grafana: pushed and scraped ones, and those of the eBPF collector."""
     ebpf = 'job="ebpf",container=""'
@@ -440,7 +444,11 @@ def check_reader(d, e, begin, end):
     services = set()
     for type_id, service, total in map(json.loads, out.splitlines()):
         name, sample_type = type_id.split(':')[:2]
-        own = [own_total(e, name, sample_type, selector, begin, end) for selector in selectors_of(service)]
+        own = [
+            own_total(e, own_name, sample_type, selector, begin, end)
+            for own_name in SCRAPED.get(name, (name,))
+            for selector in selectors_of(service)
+        ]
         assert sum(own) == total, (type_id, service, own, total)
         services.add(service)
     print(f'{len(out.splitlines())} totals of {len(services)} services agree')
