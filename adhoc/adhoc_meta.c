@@ -121,7 +121,7 @@ static bool adhoc_meta_read_part(const json_t *from, struct arena *arena,
 	return true;
 }
 
-/* Read all but the id. Returns whether it is whole. */
+/* Read a file. Returns whether it is whole. */
 static bool adhoc_meta_read_root(const json_t *root, struct arena *arena,
 				 struct adhoc_meta *out)
 {

@@ -78,6 +78,11 @@ char *adhoc_store_path(const struct adhoc_store *s, const char *id,
 	return mem_printf("%s/%s%s%s", s->o.dir, id, *name ? "/" : "", name);
 }
 
+void adhoc_store_part_name(size_t part, char out[ADHOC_PART_NAME])
+{
+	snprintf(out, ADHOC_PART_NAME, "%zu.pb.gz", part);
+}
+
 uint64_t adhoc_store_room(uint64_t bytes)
 {
 	return (bytes + ADHOC_ROUND - 1) / ADHOC_ROUND * ADHOC_ROUND;
@@ -453,7 +458,7 @@ int adhoc_store_read(struct adhoc_store *s, struct str ref,
 		     const struct limits *limits, struct arena *arena,
 		     struct adhoc_profile *out, struct err *err)
 {
-	char name[40];
+	char name[ADHOC_PART_NAME];
 	char *path;
 	int rc;
 
@@ -461,7 +466,7 @@ int adhoc_store_read(struct adhoc_store *s, struct str ref,
 	rc = adhoc_store_resolve(s, ref, arena, &out->meta, &out->part, err);
 	if (rc)
 		return rc;
-	snprintf(name, sizeof(name), "%zu.pb.gz", out->part);
+	adhoc_store_part_name(out->part, name);
 	path = adhoc_store_path(s, out->meta.id, name);
 	rc = adhoc_store_inflate(s, path,
 				 (size_t)out->meta.parts[out->part].size,
@@ -650,9 +655,9 @@ static int adhoc_store_measure(const struct adhoc_store *s,
 	*out = 0;
 	rc = adhoc_store_measure_file(s, m->id, "meta.json", out, err);
 	for (size_t i = 0; !rc && i < m->part_count; i++) {
-		char name[40];
+		char name[ADHOC_PART_NAME];
 
-		snprintf(name, sizeof(name), "%zu.pb.gz", i);
+		adhoc_store_part_name(i, name);
 		rc = adhoc_store_measure_file(s, m->id, name, out, err);
 	}
 	return rc;

@@ -123,6 +123,9 @@ NODISCARD int adhoc_store_remove(struct adhoc_store *s, struct str id,
 /* The name of a folder begins so while it is written or removed. */
 #define ADHOC_TEMPORARY "tmp-"
 
+/* Room for the name of a profile's file. */
+#define ADHOC_PART_NAME 40
+
 /*
  * Count so many bytes more of a file that then has `all`, if they would have room without
  * the files that nobody keeps; those go with adhoc_store_make_room(). ERR_TOOBIG: `all` is
@@ -147,6 +150,9 @@ void adhoc_store_add(struct adhoc_store *s, const struct adhoc_meta *m,
 /* Return the path of a file's folder, or of a file in it; the caller frees it. */
 char *adhoc_store_path(const struct adhoc_store *s, const char *id,
 		       const char *name);
+
+/* Write the name that the file of a profile has in its folder. */
+void adhoc_store_part_name(size_t part, char out[ADHOC_PART_NAME]);
 
 /* How much room a file of so many bytes takes on disk. */
 uint64_t adhoc_store_room(uint64_t bytes);

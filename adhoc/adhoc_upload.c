@@ -140,7 +140,7 @@ int adhoc_upload_add(struct adhoc_upload *u, struct str name,
 		     const struct typeset *types, size_t size,
 		     struct bytes packed, struct err *err)
 {
-	char file[40];
+	char file[ADHOC_PART_NAME];
 	int rc;
 
 	if (u->part_count == ADHOC_PARTS_MAX)
@@ -154,7 +154,7 @@ int adhoc_upload_add(struct adhoc_upload *u, struct str name,
 		rc = adhoc_upload_begin(u, err);
 	if (rc)
 		return rc;
-	snprintf(file, sizeof(file), "%zu.pb.gz", u->part_count);
+	adhoc_store_part_name(u->part_count, file);
 	rc = adhoc_upload_write(u, file, packed, err);
 	if (!rc)
 		adhoc_upload_note(u, name, types, size);
