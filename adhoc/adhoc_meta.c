@@ -79,7 +79,7 @@ static struct str adhoc_meta_text(const json_t *of, const char *key,
 {
 	const json_t *v = json_object_get(of, key);
 
-	return v && json_is_string(v) ?
+	return json_is_string(v) ?
 		       arena_str(arena, (struct str){ json_string_value(v),
 						      json_string_length(v) }) :
 		       str_of("");
@@ -90,7 +90,7 @@ static int64_t adhoc_meta_number(const json_t *of, const char *key)
 {
 	const json_t *v = json_object_get(of, key);
 
-	return v && json_is_integer(v) ? json_integer_value(v) : -1;
+	return json_is_integer(v) ? json_integer_value(v) : -1;
 }
 
 /* Read a profile. Returns whether it is whole. */
