@@ -183,7 +183,8 @@ static int points_read_steps(struct points *p, struct err *err)
 	/* The first point is of the step that ends at the start. */
 	p->options.from = time_steps_add(r->start, 1 - p->options.step_ms);
 	p->options.to = r->start + (range - range % p->options.step_ms);
-	p->options.rate = true;
+	p->options.mean = p->call->request.aggregation == AGGREGATION_AVERAGE;
+	p->options.rate = !p->options.mean;
 	return 0;
 }
 
@@ -360,8 +361,9 @@ static double points_value(const struct points *p,
 {
 	double v = timeline_line_value(&p->timeline, l, step);
 
-	return l->kind == KIND_STATE ? v :
-				       v * (double)p->options.step_ms / 1000;
+	return l->kind == KIND_STATE || p->options.mean ?
+		       v :
+		       v * (double)p->options.step_ms / 1000;
 }
 
 /* Write the labels of a group: those of the request, in its order. */
@@ -623,15 +625,6 @@ static int points_write_heatmap(struct points *p, struct err *err)
 	return rc;
 }
 
-/* ERR_UNSUPPORTED, ERR_INVALID: the request asks for what there is not. */
-static int points_check(const struct pyroscope_call *c, struct err *err)
-{
-	if (c->request.aggregation == AGGREGATION_AVERAGE)
-		return err_set(err, ERR_UNSUPPORTED,
-			       "averages over time are not supported");
-	return 0;
-}
-
 /* Answer with the profiles of a parsed request. */
 static int points_run(struct points *p, struct err *err)
 {
@@ -675,11 +668,9 @@ static int points_answer(struct pyroscope_call *c, bool is_heatmap,
 {
 	const struct sample_label_test samples = call_sample_labels(c);
 	struct points p = { .call = c, .is_heatmap = is_heatmap };
-	int rc = points_check(c, err);
+	int rc = profile_query_parse(&p.query, &samples, c->request.type_id,
+				     c->request.selector, err);
 
-	if (!rc)
-		rc = profile_query_parse(&p.query, &samples, c->request.type_id,
-					 c->request.selector, err);
 	if (!rc && !p.query.has_id)
 		rc = err_set(err, ERR_INVALID, "the profile type is missing");
 	if (!rc)

@@ -49,8 +49,11 @@ void timeline_range(const struct timeline_options *o, int64_t *from,
 {
 	int64_t before = o->fill_ms;
 
-	/* A profile that began before the range may last into it. */
-	if (o->rate && before < TIMELINE_REACH_MS)
+	/*
+	 * A profile that began before the range may last into it, and a counter
+	 * has grown since the profile before.
+	 */
+	if ((o->rate || o->mean) && before < TIMELINE_REACH_MS)
 		before = TIMELINE_REACH_MS;
 	*from = time_steps_add(o->from, -before);
 	*to = time_steps_add(o->to, o->fill_ms);
@@ -62,6 +65,7 @@ static void group_fini(struct timeline_group *g)
 	for (size_t i = 0; i < g->lines.count; i++) {
 		mem_free(g->lines.v[i].values);
 		mem_free(g->lines.v[i].known);
+		mem_free(g->lines.v[i].profiles);
 		mem_free(g->lines.v[i].covered);
 		mem_free(g->lines.v[i].held);
 		mem_free(g->lines.v[i].held_until);
@@ -167,8 +171,10 @@ static struct timeline_group *find_group(struct timeline *t,
 /* Return the memory of a new line with a name of this length, in bytes. */
 static size_t line_memory(const struct timeline *t, size_t name_len)
 {
-	return t->steps.count *
-		       (9 * sizeof(double) + sizeof(bool) + sizeof(uint32_t)) +
+	size_t numbers = t->o->mean ? 2 : 1;
+
+	return t->steps.count * (9 * sizeof(double) + sizeof(bool) +
+				 numbers * sizeof(uint32_t)) +
 	       sizeof(struct timeline_line) + 2 * sizeof(*t->index.slots) +
 	       arena_room(name_len + 1);
 }
@@ -195,6 +201,7 @@ static int timeline_add_line(struct timeline *t, struct timeline_group *g,
 		.kind = kind,
 		.values = mem_zalloc(n, sizeof(double)),
 		.known = mem_zalloc(n, sizeof(bool)),
+		.profiles = t->o->mean ? mem_zalloc(n, sizeof(uint32_t)) : NULL,
 		.covered = mem_zalloc(n, sizeof(double)),
 		.held = mem_zalloc(n, sizeof(double)),
 		.held_until = mem_zalloc(n, sizeof(double)),
@@ -425,6 +432,14 @@ static bool timeline_has_value(const struct timeline *t,
 	return false;
 }
 
+/* Find out whether any profile of a series has a duration, of a millisecond at least. */
+static void timeline_set_timed(struct timeline *t, const struct totals_view *v)
+{
+	t->is_timed = false;
+	for (size_t i = 0; i < v->count && !t->is_timed; i++)
+		t->is_timed = v->rows[i].duration_ns >= 1000000;
+}
+
 /* Find the largest gap of a series that is filled. */
 static void timeline_set_fill(struct timeline *t, const struct totals_view *v)
 {
@@ -460,6 +475,7 @@ int timeline_add(struct timeline *t, struct labels *labels,
 	struct labels *of_group;
 	int rc;
 
+	timeline_set_timed(t, view);
 	timeline_set_fill(t, view);
 	if (!timeline_has_value(t, view, node))
 		return 0;
@@ -532,6 +548,8 @@ double timeline_line_value(const struct timeline *t,
 {
 	double held = timeline_line_held(t, l, at);
 
+	if (l->profiles)
+		return l->values[at] / l->profiles[at];
 	return l->values[at] + (held > 0 ? l->held[at] / held : 0);
 }
 

@@ -43,6 +43,12 @@ struct timeline_options {
 	/* Whether to divide sums by time, giving values per second. */
 	bool rate;
 	/*
+	 * Whether a step has the mean of the values of all profiles that begin in
+	 * it, whatever their series, in place of a sum. It excludes `rate` and
+	 * `fill_ms`.
+	 */
+	bool mean;
+	/*
 	 * Largest gap between two profiles of a series that is filled, in ms:
 	 * states and rates then have a value at each time between the profiles,
 	 * and a step has the mean of its time. 0: only steps with profiles have
@@ -73,6 +79,7 @@ struct timeline_line {
 	enum value_kind kind; /* of the series that was added last */
 	double *values;       /* values summed over the group's series */
 	bool *known;          /* whether the step has a value */
+	uint32_t *profiles;   /* with `mean`: the number of profiles; else NULL */
 	/* For rates: the largest share of the step that a series tells of. */
 	double *covered;
 	/*
@@ -132,6 +139,8 @@ struct timeline {
 	 */
 	int64_t fill_ms;
 	int64_t spacing_ms;
+	/* Scratch: whether any profile of the series has a duration. */
+	bool is_timed;
 	size_t memory; /* bytes of all groups and lines, without buckets */
 	struct growth_meter meter; /* counts `memory` and work for the limits */
 	/* Whether timeline_add() counts totals in buckets. */

@@ -14,7 +14,7 @@ static enum fold_mode fold_mode_of(const struct timeline *t,
 				   const struct timeline_line *l,
 				   const struct coverage_node *node)
 {
-	if (!t->o->rate && l->kind != KIND_STATE)
+	if (t->o->mean || (!t->o->rate && l->kind != KIND_STATE))
 		return FOLD_SUM;
 	if (node && t->o->rate && l->kind == KIND_FLOW)
 		return FOLD_COVERED;
@@ -273,9 +273,18 @@ void fold_add_row(const struct timeline *t, struct timeline_line *l,
 {
 	bool lasts = l->kind == KIND_FLOW && r->end > r->begin;
 	const struct coverage_node *node = r->is_covered ? r->node : NULL;
+	enum fold_mode mode = fold_mode_of(t, l, node);
 
-	switch (fold_mode_of(t, l, node)) {
+	/* Beside profiles with durations, nobody knows the time of its value. */
+	if (l->kind == KIND_FLOW && !lasts && t->is_timed && mode != FOLD_SUM)
+		return;
+	switch (mode) {
 	case FOLD_SUM:
+		/* The growth until the first profile of a counter is unknown. */
+		if (t->o->mean && l->kind == KIND_COUNTER && r->is_first)
+			break;
+		fold_put(t, l, r->begin, value);
+		break;
 	case FOLD_MEAN:
 		fold_put(t, l, r->begin, value);
 		break;
@@ -412,6 +421,8 @@ void timeline_fold(const struct timeline *t, struct timeline_line *l,
 		if (v.share > 0) {
 			l->known[at] = true;
 			l->values[at] += v.value;
+			if (l->profiles)
+				l->profiles[at] += l->count[at];
 			l->held[at] += v.held;
 			fold_note_line(l, at,
 				       time_steps_seconds(&t->steps, at));

@@ -332,25 +332,36 @@ static void add_divisor(struct compare_piece *x, double v)
 /*
  * Add to the divisors for the rows [first, end) of a series: the time that they
  * tell of, or 1 for a state. `node` is the machine whose heartbeats tell it for
- * all rows of their time; those rows add nothing here.
+ * all rows of their time; those rows add nothing here. ERR_INVALID: nobody knows
+ * the time.
  */
-static void add_rows_divisor(struct compare_piece *x, size_t first, size_t end,
-			     const struct coverage_node *node)
+static int add_rows_divisor(struct compare_piece *x, size_t first, size_t end,
+			    const struct coverage_node *node, struct err *err)
 {
+	enum value_kind kind = x->c->values.kind;
 	double seconds = 0;
 
 	for (size_t i = first; i < end; i++) {
 		const struct totals_row *row = &x->t->rows[i];
+		int64_t interval = querier_interval_ns(x->t, row);
 
-		if (x->c->values.kind == KIND_COUNTER)
+		if (kind == KIND_COUNTER)
 			seconds +=
 				i ? (double)(row->ms - x->t->rows[i - 1].ms) /
 						1e3 :
 				    0;
-		else if (!(node && coverage_has(node, row_middle(row))))
-			seconds += (double)querier_interval_ns(x->t, row) / 1e9;
+		else if (node && coverage_has(node, row_middle(row)))
+			continue;
+		else if (kind == KIND_FLOW && interval <= 0 &&
+			 x->c->compare.by == COMPARE_RATE)
+			return err_set(
+				err, ERR_INVALID,
+				"a profile does not say for how long it was, so nobody knows its rate: use by=share, or select profiles that have a duration");
+		else
+			seconds += (double)interval / 1e9;
 	}
-	add_divisor(x, x->c->values.kind == KIND_STATE ? 1 : seconds);
+	add_divisor(x, kind == KIND_STATE ? 1 : seconds);
+	return 0;
 }
 
 /* Add the time for which the machine of a series was sampled, by bucket. */
@@ -430,8 +441,9 @@ int query_compare_add(struct query_compare *c, struct querier *q, size_t series,
 		while (end < t->count &&
 		       column_at(c, row_middle(&t->rows[end])) == x.bucket)
 			end++;
-		add_rows_divisor(&x, first, end, node);
-		rc = add_piece(&x, first, end, err);
+		rc = add_rows_divisor(&x, first, end, node, err);
+		if (!rc)
+			rc = add_piece(&x, first, end, err);
 		first = end;
 	}
 	columns_sum_forget(c->g->sum);

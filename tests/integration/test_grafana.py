@@ -204,6 +204,38 @@ def profiles_and_both_formats_agree(d):
 
 
 @suite.test
+def an_average_is_that_of_all_profiles_of_a_step(d):
+    e = corpus(d)
+    step = 300
+    average = {'step': step, 'aggregation': 'TIME_SERIES_AGGREGATION_TYPE_AVERAGE'}
+    for type_id, query, field in (
+        (CPU, 'profile', 'cpu/nanoseconds'),
+        ('memory:inuse_space:bytes:space:bytes', 'heap', 'inuse_space/bytes'),
+    ):
+        values = {}
+        for series in e.get('/api/v1/query_range', query=query, totals=1, **{'from': 0, 'to': END}).data():
+            for ms, value in zip(series['timestamps'], series['totals'][field]):
+                at = -(-(ms - BEGIN) // (1000 * step))
+                values.setdefault((series['labels']['job'], at), []).append(value)
+        answer = ask(e, 'SelectSeries', **of_range(type_id, groupBy=['job'], **average))
+        got = {
+            (s['labels'][0]['value'], (int(p['timestamp']) - BEGIN) // (1000 * step)): p['value']
+            for s in answer['series']
+            for p in s['points']
+        }
+        want = {k: sum(v) / len(v) for k, v in values.items() if k in got}
+        assert any(len(values[k]) > 1 for k in got) and want.keys() == got.keys(), (type_id, values, got)
+        for k, v in want.items():
+            assert math.isclose(v, got[k], rel_tol=1e-9), (type_id, k, v, got[k])
+    # Of a counter, the growth between two profiles counts; groups are those of sums.
+    counter = 'memory:alloc_space:bytes:space:bytes'
+    sums = ask(e, 'SelectSeries', **of_range(counter, groupBy=['job'], step=step))['series']
+    means = ask(e, 'SelectSeries', **of_range(counter, groupBy=['job'], **average))['series']
+    assert {json.dumps(s['labels']) for s in means} == {json.dumps(s['labels']) for s in sums}
+    e.finish()
+
+
+@suite.test
 def points_are_our_rates_times_the_step(d):
     e = corpus(d)
     step = 300

@@ -301,6 +301,28 @@ Test(query_compare, what_makes_no_sense_is_refused)
 	store_close(s);
 }
 
+Test(query_compare, rates_need_the_time_of_each_profile)
+{
+	static const int64_t ranges[] = { 0, 3, 3, 6 };
+	struct store *s = store_open();
+	struct asked x = { 0 };
+
+	put(s, "cpu pod=x", "cpu", 0, "f=1", 2000000000);
+	put(s, "cpu pod=x", "cpu", 3, "f=2", 2000000000);
+	put(s, "cpu pod=x", "cpu", 4, "f=4", 0);
+	x.o.by = COMPARE_RATE;
+	ask(&x, s, "cpu", "cpu", ranges);
+	cr_expect(x.rc == ERR_INVALID);
+	cr_expect(strstr(x.err.msg, "side b") && strstr(x.err.msg, "by=share"),
+		  "%s", x.err.msg);
+	asked_close(&x);
+	x.o.by = COMPARE_SHARE;
+	ask(&x, s, "cpu", "cpu", ranges);
+	cr_expect(!x.rc, "%s", x.err.msg);
+	asked_close(&x);
+	store_close(s);
+}
+
 Test(query_compare, buckets_have_two_profiles_and_are_not_too_many)
 {
 	int64_t spacings[] = { 15000, 15001, 14999, 400000, 15000 };

@@ -151,6 +151,75 @@ Test(timeline, rate_of_a_flow_is_per_profiled_second)
 	timeline_fini(&t);
 }
 
+/* Without its time, a value says nothing beside others that have theirs. */
+Test(timeline, rates_leave_out_what_alone_lacks_a_duration)
+{
+	const struct point v[] = { { 1 * SECOND, 6, 2 * SECOND_NS },
+				   { 5 * SECOND, 6, 0 },
+				   { 15 * SECOND, 6, 0 } };
+	const int64_t fills[] = { 0, 20 * SECOND };
+
+	for (size_t i = 0; i < ARRAY_SIZE(fills); i++) {
+		const struct timeline_options o = { .from = 0,
+						    .to = 20 * SECOND,
+						    .step_ms = 10 * SECOND,
+						    .group_by = str_of("job"),
+						    .rate = true,
+						    .fill_ms = fills[i] };
+		struct timeline t;
+		struct err err;
+
+		cr_assert(!timeline_init(&t, &o, &err));
+		cr_expect(!add_series(&t, "a", "cpu", v, 3, true));
+		expect_values(&t, (double[]){ 3, UNKNOWN }, 2);
+		/* If no profile has one, all count for their steps. */
+		if (!o.fill_ms) {
+			cr_expect(!add_series(&t, "b", "cpu", v + 1, 2, true));
+			expect_values(&t, (double[]){ 3.6, 0.6 }, 2);
+		}
+		timeline_fini(&t);
+	}
+}
+
+Test(timeline, means_are_those_of_all_profiles_of_a_step)
+{
+	const struct timeline_options o = { .from = 0,
+					    .to = 30 * SECOND,
+					    .step_ms = 10 * SECOND,
+					    .group_by = str_of("job"),
+					    .mean = true };
+	const struct point v[] = { { -1 * SECOND, 3, 0 },
+				   { 2 * SECOND, 7, 0 },
+				   { 4 * SECOND, 7, 0 },
+				   { 25 * SECOND, 1, 0 } };
+	static const struct {
+		const char *type;
+		double one[3];
+		double two[3];
+	} cases[] = {
+		{ "cpu", { 7, UNKNOWN, 1 }, { 7, UNKNOWN, 1 } },
+		{ "inuse_space", { 7, UNKNOWN, 1 }, { 7, UNKNOWN, 1 } },
+		/* It grows by 4 and 0; the second series begins in the step. */
+		{ "alloc_space", { 2, UNKNOWN, 1 }, { 4 / 3.0, UNKNOWN, 1 } },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		int64_t from;
+		int64_t to;
+		struct timeline t;
+		struct err err;
+
+		timeline_range(&o, &from, &to);
+		cr_expect(from < -1 * SECOND);
+		cr_assert(!timeline_init(&t, &o, &err));
+		cr_expect(!add_series(&t, "a", cases[i].type, v, 4, true));
+		expect_values(&t, cases[i].one, 3);
+		cr_expect(!add_series(&t, "b", cases[i].type, v + 1, 3, true));
+		expect_values(&t, cases[i].two, 3);
+		timeline_fini(&t);
+	}
+}
+
 Test(timeline, rates_hold_until_the_next_profile)
 {
 	const struct timeline_options o = { .from = 0,
