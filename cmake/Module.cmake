@@ -1,7 +1,8 @@
-# add_module(<name> SOURCES ... [DEPENDS ...] [PUBLIC ...] [LIBRARIES ...]):
+# add_module(<name> [SMALL] SOURCES ... [DEPENDS ...] [PUBLIC ...] [LIBRARIES ...]):
 # one static library per folder. SOURCES are file names without ".c"; PUBLIC
 # names the headers that other modules may include; LIBRARIES are pkg-config
-# names. The DEPENDS lists are the architecture: read them together in the
+# names. A module that is SMALL is compiled for size where everprof is released
+# (docs/decisions.md, 246). The DEPENDS lists are the architecture: read them together in the
 # root file.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
@@ -12,7 +13,7 @@ function(add_module name)
   if(DEFINED ${option} AND NOT ${option})
     return()
   endif()
-  cmake_parse_arguments(M "" "" "SOURCES;DEPENDS;PUBLIC;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(M "SMALL" "" "SOURCES;DEPENDS;PUBLIC;LIBRARIES" ${ARGN})
   # Nor with what was left out: its users know by a definition of that name.
   foreach(module IN LISTS M_DEPENDS)
     string(TOUPPER WITH_${module} option)
@@ -30,6 +31,9 @@ function(add_module name)
   # Sanitizers make unoptimised code slow; the build takes an eighth longer.
   if("address" IN_LIST SANITIZE AND NOT FUZZ)
     target_compile_options(${name} PRIVATE -O1)
+  endif()
+  if(M_SMALL AND CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
+    target_compile_options(${name} PRIVATE -Os)
   endif()
   foreach(library IN LISTS M_LIBRARIES)
     pkg_check_modules(PC_${library} REQUIRED IMPORTED_TARGET ${library})

@@ -85,7 +85,7 @@ def modules(text):
         for word in words[1:]:
             if word in m:
                 key = word
-            else:
+            elif key:
                 m[key].append(word)
         found[words[0]] = m
     return found
