@@ -199,6 +199,13 @@ void merge_project(struct merge *m, const struct value_type *type,
 	m->period = *period;
 }
 
+void merge_project_name(struct merge *m, struct str type)
+{
+	m->is_projected = true;
+	m->by_name = true;
+	m->only.type = type;
+}
+
 bool merge_projects(const struct typeset *types, const struct value_type *type,
 		    const struct value_type *period, size_t *at)
 {
@@ -223,17 +230,30 @@ static bool merge_is_type(const struct pprof *p, struct pprof_type t,
 	       str_eq(pprof_str(p, t.unit), type->unit);
 }
 
+/* Return the sample type of a profile that is merged; the number of types: none is. */
+static size_t merge_find_column(const struct merge *m, const struct pprof *p)
+{
+	size_t width = p->types.count;
+	size_t at = 0;
+
+	while (at < width &&
+	       !(m->by_name ? str_eq(pprof_str(p, p->types.v[at].type),
+				     m->only.type) :
+			      merge_is_type(p, p->types.v[at], &m->only)))
+		at++;
+	return m->by_name || merge_is_type(p, p->period_type, &m->period) ?
+		       at :
+		       width;
+}
+
 /* Add one sample type of a profile: a profile with the same stacks. */
 static int merge_add_column(struct merge *m, const struct pprof *p,
 			    const enum merge_op *ops, struct err *err)
 {
 	struct pprof view = *p;
-	size_t width = p->types.count;
-	size_t at = 0;
+	size_t at = merge_find_column(m, p);
 
-	while (at < width && !merge_is_type(p, p->types.v[at], &m->only))
-		at++;
-	if (at == width || !merge_is_type(p, p->period_type, &m->period))
+	if (at == p->types.count)
 		return 0;
 	m->column.count = 0;
 	vec_reserve(&m->column, p->samples.count);

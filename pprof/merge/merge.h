@@ -47,6 +47,13 @@ void merge_free(struct merge *m);
 void merge_project(struct merge *m, const struct value_type *type,
 		   const struct value_type *period);
 
+/*
+ * The same for the sample type of this name. Units that can be converted are, and
+ * ERR_INVALID is returned for others, and for another type of the period, as without
+ * projection.
+ */
+void merge_project_name(struct merge *m, struct str type);
+
 /* Whether profiles with these types are merged. *at: which one is. */
 bool merge_projects(const struct typeset *types, const struct value_type *type,
 		    const struct value_type *period, size_t *at);

@@ -80,8 +80,12 @@ struct merge {
 	bool scaled;    /* whether any of the ratios is not 1 */
 	bool keep_zero; /* also add samples whose values are all 0 */
 	bool continues; /* the source is the last sum, with other values */
-	/* The sample type that is merged, and the type of the period. */
+	/*
+	 * The sample type that is merged, and the type of the period; with
+	 * `by_name`, only the name of the sample type counts.
+	 */
 	bool is_projected;
+	bool by_name;
 	struct value_type only;
 	struct value_type period;
 	VEC(int64_t) column; /* its values in the source */

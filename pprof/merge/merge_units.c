@@ -30,7 +30,7 @@ static int merge_disagree(const struct merge *m, const struct pprof *p,
 	merge_describe(&m->out, &a);
 	merge_describe(p, &b);
 	err_set(err, ERR_INVALID,
-		"cannot merge profiles with different sample types: %s and %s (select one profile type, such as heap{…}; if that does not suffice, one value of the label __part__, one job or a shorter time; of files, give only those with equal sample types)",
+		"cannot merge profiles with different sample types: %s and %s (select one profile type, such as heap{…}, or a sample type that all have, by sample_index; if that does not suffice, one value of the label __part__, one job or a shorter time; of files, give only those with equal sample types)",
 		buf_cstr(&a), buf_cstr(&b));
 	buf_fini(&a);
 	buf_fini(&b);

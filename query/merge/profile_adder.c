@@ -44,6 +44,26 @@ int query_merge_spend_fetch(void *ctx, size_t bytes, struct err *err)
 }
 
 /*
+ * Find the sample type that is asked for in a profile that is the only one; of others,
+ * their rows have told it.
+ */
+static int profile_adder_project(struct query_merge *g, const struct pprof *p,
+				 struct err *err)
+{
+	size_t at;
+	int rc;
+
+	if (!g->wanted.name.len || g->wanted.is_known)
+		return 0;
+	rc = pprof_type_index(p, g->wanted.name, &at, err);
+	if (rc)
+		return rc;
+	wanted_type_set(&g->wanted, pprof_str(p, p->types.v[at].type));
+	merge_project_name(g->merge, g->wanted.type);
+	return 0;
+}
+
+/*
  * Merge a decoded profile. Before that, memory for the likely growth of the
  * merge is reserved: half the size of the profile, because most of its stacks
  * are already in the merge. Afterwards the reservation is replaced by the true
@@ -54,8 +74,10 @@ static int merge_within(struct query_merge *g, const struct querier *q,
 			struct err *err)
 {
 	int64_t most = (int64_t)pprof_memory(p) / 2;
-	int rc = budget_take(g->work->memory, most, err);
+	int rc = profile_adder_project(g, p, err);
 
+	if (!rc)
+		rc = budget_take(g->work->memory, most, err);
 	if (rc)
 		return rc;
 	rc = merge_add(g->merge, p, ops, err);

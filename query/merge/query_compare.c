@@ -181,12 +181,16 @@ static int plan_side(struct query_compare *c, const struct query_spec *s,
 	c->spacings.count = 0;
 	for (size_t i = 0; !rc && i < querier_count(q); i++) {
 		struct totals_view t = { 0 };
+		struct total_rows rows = { 0 };
 
 		rc = querier_totals(q, i, s->from, s->to, &t, err);
+		if (!rc)
+			rc = query_merge_reduce(c->g, &t, &rows, err);
 		if (!rc)
 			rc = plan_series(c, &t, x, err);
 		if (!rc && t.count && c->has_coverage)
 			rc = plan_coverage(c, querier_labels(q, i), s, x, err);
+		total_rows_fini(&rows);
 		if (!rc)
 			rc = query_check_deadline(w, err);
 	}

@@ -33,6 +33,8 @@ void query_merge_init(struct query_merge *g, struct tsdb *db,
 	};
 	if (o->project)
 		merge_project(g->merge, o->project, o->period);
+	wanted_type_init(&g->wanted,
+			 o->one_type ? o->sample_index : str_of(""));
 }
 
 void query_merge_fini(struct query_merge *g)
@@ -43,6 +45,7 @@ void query_merge_fini(struct query_merge *g)
 	profile_fini(&g->fetched);
 	labels_unref(g->labels);
 	mem_free(g->types);
+	wanted_type_fini(&g->wanted);
 }
 
 /*
@@ -91,6 +94,8 @@ static int add_all(struct query_merge *g, struct querier *q,
 	}
 	if (rc || g->series > before)
 		return rc;
+	if (g->lacking)
+		return err_set(err, ERR_INVALID, "%s", g->wanted.lacking.msg);
 	if (querier_lost(q))
 		return err_set(
 			err, ERR_CORRUPT,
@@ -286,7 +291,23 @@ size_t query_merge_warnings(const struct query_merge *g, struct arena *arena,
 			arena,
 			"%zu profiles, chunks or blocks could not be read and are left out; the first error: %s",
 			g->damaged, g->damage.msg);
+	if (g->lacking && n < max)
+		out[n++] = arena_printf(
+			arena,
+			"%zu profiles lack the sample type %.*s and are left out",
+			g->lacking, STR_ARG(g->wanted.name));
 	return n;
+}
+
+int query_merge_reduce(struct query_merge *g, struct totals_view *v,
+		       struct total_rows *rows, struct err *err)
+{
+	bool was_known = g->wanted.is_known;
+	int rc = wanted_type_reduce(&g->wanted, g->work, v, rows, err);
+
+	if (!rc && g->wanted.is_known && !was_known)
+		merge_project_name(g->merge, g->wanted.type);
+	return rc;
 }
 
 /*
@@ -364,6 +385,7 @@ int query_add_series(struct query_merge *g, struct querier *q, size_t series,
 		     const struct query_spec *side, struct err *err)
 {
 	struct totals_view t = { 0 };
+	struct total_rows typed = { 0 };
 	struct total_rows rows = { 0 };
 	size_t all;
 	const struct coverage_node *node = NULL;
@@ -379,6 +401,9 @@ int query_add_series(struct query_merge *g, struct querier *q, size_t series,
 	if (!rc)
 		rc = querier_totals(q, series, from, side->to, &t, err);
 	all = rc ? 0 : t.count;
+	if (!rc)
+		rc = query_merge_reduce(g, &t, &typed, err);
+	g->lacking += rc ? 0 : all - t.count;
 	/* Before the filter leaves profiles out. */
 	if (!rc && t.increments)
 		t.interval_ms = querier_usual_distance(&t);
@@ -403,6 +428,7 @@ int query_add_series(struct query_merge *g, struct querier *q, size_t series,
 		     side->pick ? add_picked(g, q, series, &t, side, err) :
 				  add_whole(g, q, series, &t, err);
 	total_rows_fini(&rows);
+	total_rows_fini(&typed);
 	return rc ? rc :
 		    matchers_check_steps(side->sample_matchers,
 					 side->sample_count, err);

@@ -18,6 +18,7 @@
 #include "pprof/merge/merge.h"
 #include "pprof/proto/decode.h"
 #include "query/merge/looked_time.h"
+#include "query/merge/wanted_type.h"
 #include "query/select/query_spec.h"
 
 struct query_compare;
@@ -25,7 +26,11 @@ struct query_compare;
 /* Options of a merge: how its profiles are aggregated. */
 struct query_merge_options {
 	enum aggregate aggregate;
-	bool one_type; /* merge only the values of sample_index */
+	/*
+	 * Merge only the values of sample_index. If that is a name, profiles that
+	 * lack it are left out, and the others may have other types, too.
+	 */
+	bool one_type;
 	/*
 	 * Merge only the values of this sample type, of profiles that have it and
 	 * this type of the period; others are left out. NULL: merge all types.
@@ -63,6 +68,9 @@ struct query_merge {
 	size_t series;   /* number of series with profiles in the range */
 	size_t profiles; /* number of profiles merged */
 	size_t damaged;  /* number of profiles that could not be read */
+	/* The sample type of that name, and how many profiles lack it. */
+	struct wanted_type wanted;
+	size_t lacking;
 	/* some series says that its values count an interval (LABEL_DELTA) */
 	bool increments;
 	/* Error of the first profile that could not be read. */
@@ -152,6 +160,13 @@ struct limits query_merge_limits(struct query_merge *g);
  */
 size_t query_merge_warnings(const struct query_merge *g, struct arena *arena,
 			    const char **out, size_t max);
+
+/*
+ * Leave out of a view the profiles that lack the sample type that is merged. The
+ * caller frees `rows`. Errors as for wanted_type_reduce().
+ */
+NODISCARD int query_merge_reduce(struct query_merge *g, struct totals_view *v,
+				 struct total_rows *rows, struct err *err);
 
 /*
  * Add the profiles of one series within the time range of `side`. A deadline

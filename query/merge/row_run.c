@@ -52,7 +52,9 @@ static int plan_stretch(struct row_run *s, struct err *err)
 	bool is_wanted = true;
 	int rc = typeset_decode(s->t->typesets[first->typeset], g->types, err);
 
-	if (!rc && g->o->one_type)
+	if (!rc && g->wanted.is_known)
+		wanted_type_find(&g->wanted, g->types, &only);
+	else if (!rc && g->o->one_type)
 		rc = typeset_index(g->types, g->o->sample_index, &only, err);
 	if (!rc && g->o->project)
 		is_wanted = merge_projects(g->types, g->o->project,

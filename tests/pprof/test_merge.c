@@ -691,6 +691,24 @@ Test(merge_units, one_type_of_profiles_with_different_types_is_merged)
 	merge_free(m);
 }
 
+Test(merge_units, one_type_is_found_by_its_name)
+{
+	struct merge *m = merge_new();
+	struct err err;
+	struct pprof *p;
+
+	merge_project_name(m, str_of("cpu"));
+	cr_assert(!add(m, "samples/count cpu/nanoseconds", "a;b 1 10\n", NULL));
+	cr_assert(!add(m, "cpu/microseconds", "a;b 3\n", NULL));
+	cr_assert(!add(m, "samples/count", "a;b 7\n", NULL));
+	cr_expect(add(m, "cpu/bytes", "a;b 7\n", &err) == ERR_INVALID);
+	cr_expect(merge_count(m) == 2, "%zu", merge_count(m));
+	p = merge_finish(m);
+	cr_expect(p->types.count == 1);
+	cr_expect(sketch_is(p, "by name", "a;b 3010\n"));
+	merge_free(m);
+}
+
 Test(merge_units, operations_are_those_of_the_type_that_is_merged)
 {
 	static const struct value_type cpu = { { "cpu", 3 },

@@ -246,6 +246,119 @@ Test(query_merge, what_no_profile_answers_is_an_error)
 	store_close(s);
 }
 
+/* Of Go, Python and a heap, as those of a service. */
+static void put_many_types(struct store *s)
+{
+	static const struct {
+		const char *series;
+		const char *types;
+		const char *stacks;
+	} made[] = {
+		{ "cpu job=go", "samples cpu", "f=1,10 main>g=2,20" },
+		{ "cpu job=python", "cpu", "f=5" },
+		{ "heap job=go", "alloc_space inuse_space", "f=7,8" },
+		{ "wall job=python", "cpu wall", "h=3,4" },
+	};
+
+	for (int k = 0; k < 2; k++) {
+		for (size_t i = 0; i < ARRAY_SIZE(made); i++) {
+			struct made p = ROW(store_at(1 + 2 * k), NULL);
+
+			p.stacks = made[i].stacks;
+			store_put(s, made[i].series, made[i].types, &p);
+		}
+	}
+}
+
+Test(query_merge, a_type_is_merged_of_all_profiles_that_have_it)
+{
+	static const struct {
+		const char *selector;
+		const char *sample_index;
+		const char *want; /* NULL: an error */
+		const char *says; /* the error, or the warning */
+	} cases[] = {
+		{ "{job=~\".+\"}", "cpu", "f=30 h=6 main>g=40",
+		  "2 profiles lack" },
+		{ "cpu", "samples", "f=2 main>g=4", "2 profiles lack" },
+		{ "cpu", "cpu", "f=30 main>g=40", NULL },
+		{ "heap", "inuse_space", "f=8", NULL },
+		{ "{job=~\".+\"}", "nothing", NULL, "nothing" },
+		{ "{job=~\".+\"}", "", NULL, "different sample types" },
+		{ "{job=~\".+\"}", "0", NULL, "different sample types" },
+	};
+	struct store *s = store_open();
+
+	put_many_types(s);
+	for (int stored = 0; stored < 2; stored++) {
+		for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+			struct arena arena = { 0 };
+			struct side x = {
+				.o = { .one_type = true,
+				       .sample_index =
+					       str_of(cases[i].sample_index) }
+			};
+			const char *warning = NULL;
+			size_t n;
+			int rc;
+
+			side_open(&x, s, cases[i].selector);
+			rc = side_range(&x, 0, 60);
+			cr_assert(rc == (cases[i].want ? 0 : ERR_INVALID),
+				  "case %zu: %d %s", i, rc, x.err.msg);
+			n = query_merge_warnings(&x.merge, &arena, &warning, 1);
+			if (!cases[i].want)
+				cr_expect(strstr(x.err.msg, cases[i].says),
+					  "case %zu: %s", i, x.err.msg);
+			else
+				side_expect(&x, cases[i].want);
+			if (cases[i].want && cases[i].says)
+				cr_expect(n && strstr(warning, cases[i].says),
+					  "case %zu: %s", i, warning);
+			if (cases[i].want && !cases[i].says)
+				cr_expect(!n, "case %zu: %s", i, warning);
+			side_close(&x);
+			arena_fini(&arena);
+		}
+		cr_assert(!tsdb_flush(s->db, NULL));
+	}
+	store_close(s);
+}
+
+Test(query_merge, sides_with_other_types_can_be_compared_by_one)
+{
+	static const char *const selectors[] = { "cpu{job=\"python\"}",
+						 "cpu{job=\"go\"}" };
+	const struct merge_diff_options how = { .label_base = false };
+	struct store *s = store_open();
+	struct merge *both = merge_new();
+	struct pprof *p = NULL;
+	struct side x[2] = { 0 };
+	char *got;
+
+	put_many_types(s);
+	for (int i = 0; i < 2; i++) {
+		x[i].o.one_type = true;
+		x[i].o.sample_index = str_of("cpu");
+		side_open(&x[i], s, selectors[i]);
+	}
+	cr_assert(!side_range(&x[0], 0, 60));
+	/* A profile that is alone has the other types no more than many have. */
+	side_at(&x[1], store_at(1));
+	cr_assert(!query_merge_run(&x[1].merge, &x[1].spec, &x[1].err), "%s",
+		  x[1].err.msg);
+	cr_assert(!query_merge_finish(&x[1].merge, &p, &x[1].err));
+	cr_assert(!query_merge_subtract(&x[0].merge, both, &how, &p, &x[0].err),
+		  "%s", x[0].err.msg);
+	got = store_tell(p);
+	cr_expect(!strcmp(got, "main>g=20"), "%s", got);
+	mem_free(got);
+	side_close(&x[0]);
+	side_close(&x[1]);
+	merge_free(both);
+	store_close(s);
+}
+
 Test(query_merge, time_that_ran_out_is_an_error_before_the_first_profile)
 {
 	_Atomic int64_t stop = 0;

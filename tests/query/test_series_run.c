@@ -322,8 +322,6 @@ Test(series_run, errors_are_those_of_the_header)
 		int want;
 		const char *says;
 	} cases[] = {
-		{ "a type that is not there", "heap", QUESTION_MEMORY, NULL,
-		  ERR_INVALID, "cpu" },
 		{ "a number that is too large", "1", QUESTION_MEMORY, NULL,
 		  ERR_INVALID, "[0..0]" },
 		{ "no memory at all", NULL, 1, NULL, ERR_LIMIT,
