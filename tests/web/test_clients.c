@@ -5,6 +5,7 @@
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -445,6 +446,59 @@ Test(clients, addresses_to_listen_on_are_host_and_port)
 		if (fd >= 0)
 			close(fd);
 	}
+}
+
+/* Whether a connection to a port of an address succeeds. */
+static bool is_reachable(const char *host, unsigned port)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
+				  .ai_flags = AI_NUMERICHOST };
+	struct addrinfo *ai = NULL;
+	char service[12];
+	bool reached;
+	int fd;
+
+	snprintf(service, sizeof(service), "%u", port);
+	cr_assert(!getaddrinfo(host, service, &hints, &ai));
+	fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	reached = fd >= 0 && !connect(fd, ai->ai_addr, ai->ai_addrlen);
+	if (fd >= 0)
+		close(fd);
+	freeaddrinfo(ai);
+	return reached;
+}
+
+/* Whether the machine has the address of itself of IPv6. */
+static bool has_ipv6(void)
+{
+	struct err err;
+	int fd = -1;
+
+	if (listen_on(WEB_FLAG, "[::1]:0", &fd, &err))
+		return false;
+	close(fd);
+	return true;
+}
+
+Test(clients, without_a_host_all_addresses_are_listened_on)
+{
+	struct err err = { .msg = "" };
+	char address[32];
+	int fd = -1;
+	int other = -1;
+
+	cr_assert(!listen_on(WEB_FLAG, ":0", &fd, &err), "%s", err.msg);
+	cr_expect(is_reachable("127.0.0.1", listen_port(fd)));
+	cr_expect(!has_ipv6() || is_reachable("::1", listen_port(fd)));
+	close(fd);
+	/* A port that one family has taken is not shared with the other. */
+	if (!has_ipv6())
+		return;
+	cr_assert(!listen_on(WEB_FLAG, "[::1]:0", &fd, &err), "%s", err.msg);
+	snprintf(address, sizeof(address), ":%u", listen_port(fd));
+	cr_expect(listen_on(WEB_FLAG, address, &other, &err) == ERR_IO);
+	cr_expect(other == -1);
+	close(fd);
 }
 
 Test(clients, a_host_that_is_too_long_is_refused)

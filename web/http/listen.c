@@ -2,6 +2,7 @@
 #include "web/http/listen.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netdb.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -47,15 +48,41 @@ static int listen_one(const struct addrinfo *ai)
 {
 	int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int on = 1;
+	int off = 0;
 
 	if (fd < 0)
 		return -1;
 	/* Old connections in TIME_WAIT must not prevent a restart. */
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	/* All addresses of IPv6 are those of IPv4, too, whatever the system's default. */
+	if (ai->ai_family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
 	if (bind(fd, ai->ai_addr, ai->ai_addrlen) < 0 || listen(fd, 256) < 0) {
 		close(fd);
 		return -1;
 	}
+	return fd;
+}
+
+/*
+ * Listen on the first address on which that succeeds. Without a host, that is the one
+ * of IPv6, which has all addresses, and the others only if the system lacks it: a port
+ * that is taken must not be shared in silence.
+ */
+static int listen_first(const struct addrinfo *list, bool has_host)
+{
+	int fd = -1;
+
+	for (const struct addrinfo *ai = list; ai && !has_host && fd < 0;
+	     ai = ai->ai_next) {
+		if (ai->ai_family == AF_INET6)
+			fd = listen_one(ai);
+		if (ai->ai_family == AF_INET6 && fd < 0 &&
+		    errno != EAFNOSUPPORT && errno != EADDRNOTAVAIL)
+			return -1;
+	}
+	for (const struct addrinfo *ai = list; ai && fd < 0; ai = ai->ai_next)
+		fd = listen_one(ai);
 	return fd;
 }
 
@@ -77,9 +104,7 @@ int listen_on(const char *flag, const char *address, int *out, struct err *err)
 	if (rc)
 		return err_set(err, ERR_INVALID, "cannot resolve %s=%s: %s",
 			       flag, address, gai_strerror(rc));
-	/* Use the first address on which listening succeeds. */
-	for (struct addrinfo *ai = list; ai && fd < 0; ai = ai->ai_next)
-		fd = listen_one(ai);
+	fd = listen_first(list, *host);
 	rc = fd < 0 ? err_sys(err, "cannot listen on %s=%s", flag, address) : 0;
 	freeaddrinfo(list);
 	*out = fd;

@@ -11,7 +11,8 @@
 #include "base/err.h"
 
 /*
- * Listen on host:port; port 0 means any free port. `flag` is the flag with the
+ * Listen on host:port; port 0 means any free port. Without a host, all addresses of
+ * IPv4 and IPv6 are listened on. `flag` is the flag with the
  * address, for messages. *out is set to the descriptor, or to -1. Returns
  * ERR_INVALID for a malformed or unknown address, and an error of err_sys(), mostly
  * ERR_IO, when listening fails.
