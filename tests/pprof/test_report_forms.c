@@ -125,6 +125,37 @@ Test(report_forms, speedscope_refers_to_frames_by_number)
 	}
 }
 
+/* Of each side, what is above 0 in it. */
+Test(report_forms, a_difference_is_two_profiles_in_speedscope)
+{
+	struct sketch base = sketch_init("t/count", "m;a 3\nm;b 5\n");
+	struct sketch now = sketch_init("t/count", "m;a 1\nm 2\n");
+	struct merge_diff_options o = { .label_base = true };
+	struct merge *both = merge_new();
+	struct printed printed;
+	struct pprof *p;
+	const char *text;
+
+	cr_assert(!merge_diff(both, now.p, base.p, &o, &p, NULL));
+	printed = printed_of(p, "speedscope", "");
+	text = buf_cstr(&printed.out);
+	cr_assert(!printed.rc, "%s", printed.err.msg);
+	/* Frames: a, m, b, as leaves come first. */
+	cr_expect(strstr(text, "\"name\":\"t of B\",\"unit\":\"none\","
+			       "\"samples\":[[1,0],[1]],\"weights\":[1,2],"
+			       "\"startValue\":0,\"endValue\":3}"),
+		  "%s", text);
+	cr_expect(strstr(text, "\"name\":\"t of A, the base\",\"unit\":"
+			       "\"none\",\"samples\":[[1,0],[1,2]],"
+			       "\"weights\":[3,5],\"startValue\":0,"
+			       "\"endValue\":8}"),
+		  "%s", text);
+	printed_fini(&printed);
+	merge_free(both);
+	sketch_fini(&base);
+	sketch_fini(&now);
+}
+
 Test(report_forms, a_flame_graph_is_columns_in_depth_first_order)
 {
 	/*

@@ -8,133 +8,10 @@
 
 #include "base/base64.h"
 #include "base/gzip.h"
-#include "tests/check.h"
-#include "tests/remotewrite/messages.h"
+#include "tests/push/desk.h"
 #include "tests/tsdb/profile.h"
 
 TestSuite(push_receiver, .timeout = 60);
-
-#define PROFILE_MAX ((size_t)1 << 20)
-#define NOW         1795997000000
-
-/* A storage that remembers its samples, and fails as the test says. */
-struct shelf {
-	struct appender appender; /* first, so that calls can cast it */
-	int code;
-	int sync_code;
-	int64_t again_ms; /* ERR_AGAIN for profiles of this time; 0: none */
-	size_t count;
-	size_t synced;
-	int64_t ms[32];
-	char labels[32][300];
-};
-
-static int shelf_append(struct appender *a, const struct sample *s,
-			uint64_t *lsn, struct err *err)
-{
-	struct shelf *f = (struct shelf *)a;
-	struct buf text = { 0 };
-
-	if (f->code)
-		return err_set(err, f->code, "storage says no");
-	if (f->again_ms && s->ms == f->again_ms)
-		return err_set(err, ERR_AGAIN, "not yet");
-	labels_text(s->labels, &text);
-	for (size_t i = 0; i < f->count; i++) {
-		if (f->ms[i] == s->ms &&
-		    !strcmp(f->labels[i], buf_cstr(&text))) {
-			buf_fini(&text);
-			return err_set(err, ERR_EXISTS, "taken");
-		}
-	}
-	snprintf(f->labels[f->count], sizeof(f->labels[0]), "%s",
-		 buf_cstr(&text));
-	f->ms[f->count] = s->ms;
-	*lsn = ++f->count;
-	buf_fini(&text);
-	return 0;
-}
-
-static int shelf_sync(struct appender *a, uint64_t from UNUSED, uint64_t lsn,
-		      struct err *err)
-{
-	struct shelf *f = (struct shelf *)a;
-
-	f->synced = lsn;
-	return f->sync_code ? err_set(err, f->sync_code, "no fsync") : 0;
-}
-
-struct desk {
-	struct shelf shelf;
-	struct metrics *metrics;
-	struct ingest_limiter *limiter;
-	struct clock clock;
-	struct push_receiver *r;
-	struct push_input in;
-	struct ingest_share share;
-	struct buf body;
-	struct err err;
-};
-
-static void desk_begin(struct desk *d)
-{
-	*d = (struct desk){ .shelf = { .appender = { shelf_append,
-						     shelf_sync } } };
-	d->metrics = metrics_new();
-	d->limiter = ingest_limiter_new(64 << 20, (int64_t)PROFILE_MAX);
-	clock_set(&d->clock, NOW);
-	d->r = push_receiver_new(
-		&(struct push_receiver_options){ .appender = &d->shelf.appender,
-						 .limiter = d->limiter,
-						 .max_profile = PROFILE_MAX,
-						 .max_new_series = 2,
-						 .clock = &d->clock,
-						 .metrics = d->metrics });
-	d->in = (struct push_input){
-		.content_type = "application/octet-stream",
-		.content_encoding = "",
-		.address = str_of("10.0.0.7"),
-		.name = str_of("shop"),
-		.format = str_of("pprof"),
-		.share = &d->share,
-		.deadline_ns = INT64_MAX,
-	};
-}
-
-static void desk_end(struct desk *d)
-{
-	push_receiver_free(d->r);
-	ingest_limiter_release(&d->share);
-	ingest_limiter_free(d->limiter);
-	metrics_free(d->metrics);
-	buf_fini(&d->body);
-}
-
-static int desk_take(struct desk *d)
-{
-	d->in.body = buf_bytes(&d->body);
-	d->err = (struct err){ .msg = "" };
-	return push_receiver_take(d->r, &d->in, &d->err);
-}
-
-/* Make a profile of a type with a time and a duration the body. */
-static void add_profile(struct buf *out, const char *type, int64_t time_ns,
-			int64_t duration_ns)
-{
-	struct buf value_type = { 0 };
-
-	put_number(&value_type, 1, 1);
-	put_number(&value_type, 2, 2);
-	put_field(out, 1, buf_bytes(&value_type));
-	put_field(out, 6, (struct bytes){ .len = 0 });
-	put_field(out, 6, bytes_of(str_of(type)));
-	put_field(out, 6, bytes_of(str_of("count")));
-	if (time_ns)
-		put_number(out, 9, (uint64_t)time_ns);
-	if (duration_ns)
-		put_number(out, 10, (uint64_t)duration_ns);
-	buf_fini(&value_type);
-}
 
 Test(push_receiver, a_body_that_is_a_profile_is_stored)
 {
@@ -142,7 +19,7 @@ Test(push_receiver, a_body_that_is_a_profile_is_stored)
 
 	desk_begin(&d);
 	d.in.spy = str_of("nodespy");
-	add_profile(&d.body, "cpu", NOW * 1000000 - 5000000, 1);
+	desk_add_profile(&d.body, "cpu", NOW * 1000000 - 5000000, 1);
 	cr_assert(!desk_take(&d), "%s", d.err.msg);
 	cr_assert(d.shelf.count == 1);
 	cr_expect(d.shelf.synced == 1);
@@ -177,7 +54,7 @@ Test(push_receiver, the_time_is_the_profiles_or_the_requests_or_now)
 
 		desk_begin(&d);
 		d.in.from = str_of(cases[i].from);
-		add_profile(&d.body, "cpu", cases[i].time_ns, 1);
+		desk_add_profile(&d.body, "cpu", cases[i].time_ns, 1);
 		cr_assert(!desk_take(&d), "%s", d.err.msg);
 		cr_expect(d.shelf.ms[0] == cases[i].ms, "%zu: %lld", i,
 			  (long long)d.shelf.ms[0]);
@@ -190,7 +67,7 @@ Test(push_receiver, replicas_with_one_time_are_all_stored)
 	struct desk d;
 
 	desk_begin(&d);
-	add_profile(&d.body, "cpu", NOW * 1000000, 1);
+	desk_add_profile(&d.body, "cpu", NOW * 1000000, 1);
 	for (int i = 0; i < 5; i++)
 		cr_assert(!desk_take(&d), "%s", d.err.msg);
 	cr_expect(d.shelf.count == 5);
@@ -218,7 +95,8 @@ Test(push_receiver, increments_are_marked)
 		struct desk d;
 
 		desk_begin(&d);
-		add_profile(&profile, cases[i].type, 0, cases[i].duration_ns);
+		desk_add_profile(&profile, cases[i].type, 0,
+				 cases[i].duration_ns);
 		buf_printf(&d.body,
 			   "--b\r\nContent-Disposition: form-data; "
 			   "name=sample_type_config\r\n\r\n%s\r\n"
@@ -276,8 +154,8 @@ Test(push_receiver, a_message_has_series_with_profiles)
 	struct desk d;
 
 	desk_begin_v1(&d);
-	add_profile(&a, "cpu", NOW * 1000000, 1);
-	add_profile(&b, "cpu", NOW * 1000000 + 9000000, 1);
+	desk_add_profile(&a, "cpu", NOW * 1000000, 1);
+	desk_add_profile(&b, "cpu", NOW * 1000000 + 9000000, 1);
 	add_series(&d.body, "process_cpu", "shop", buf_bytes(&a),
 		   buf_bytes(&b));
 	add_series(&d.body, "wall", NULL, buf_bytes(&a), buf_bytes(&b));
@@ -310,7 +188,7 @@ Test(push_receiver, a_message_may_be_json)
 
 	desk_begin_v1(&d);
 	d.in.content_type = "application/json; charset=utf-8";
-	add_profile(&profile, "cpu", NOW * 1000000, 1);
+	desk_add_profile(&profile, "cpu", NOW * 1000000, 1);
 	buf_str(&d.body, "{\"series\":[{\"labels\":[{\"name\":\"__name__\","
 			 "\"value\":\"process_cpu\"},{\"name\":\"a\","
 			 "\"value\":\"b\"}],\"samples\":[{\"ID\":\"5\","
@@ -336,7 +214,7 @@ Test(push_receiver, good_profiles_are_durable_beside_refused_ones)
 	struct desk d;
 
 	desk_begin_v1(&d);
-	add_profile(&good, "cpu", NOW * 1000000, 1);
+	desk_add_profile(&good, "cpu", NOW * 1000000, 1);
 	add_series(&d.body, "process_cpu", "shop", buf_bytes(&good),
 		   bytes_of(str_of("hello")));
 	add_series(&d.body, NULL, "shop", buf_bytes(&good), buf_bytes(&good));
@@ -358,8 +236,8 @@ Test(push_receiver, a_time_that_cannot_be_judged_yet_holds_up_no_other)
 
 	desk_begin_v1(&d);
 	d.shelf.again_ms = NOW + 7200000;
-	add_profile(&early, "cpu", (NOW + 7200000) * 1000000, 1);
-	add_profile(&good, "cpu", NOW * 1000000, 1);
+	desk_add_profile(&early, "cpu", (NOW + 7200000) * 1000000, 1);
+	desk_add_profile(&good, "cpu", NOW * 1000000, 1);
 	add_series(&d.body, "process_cpu", "shop", buf_bytes(&early),
 		   buf_bytes(&good));
 	cr_expect(desk_take(&d) == ERR_AGAIN);
@@ -377,7 +255,7 @@ Test(push_receiver, after_a_temporary_error_nothing_is_acknowledged)
 	struct desk d;
 
 	desk_begin(&d);
-	add_profile(&d.body, "cpu", NOW * 1000000, 1);
+	desk_add_profile(&d.body, "cpu", NOW * 1000000, 1);
 	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
 		d.shelf.code = codes[i];
 		cr_expect(desk_take(&d) == codes[i]);
@@ -472,7 +350,7 @@ Test(push_receiver, senders_are_listed_with_the_last_reason)
 
 	desk_begin(&d);
 	d.in.agent = str_of("sdk/1");
-	add_profile(&d.body, "cpu", NOW * 1000000, 1);
+	desk_add_profile(&d.body, "cpu", NOW * 1000000, 1);
 	cr_assert(!desk_take(&d));
 	expect_senders(&d, "ingest shop sdk/1 1/0/0/0 \n");
 	d.shelf.code = ERR_NOSPACE;
@@ -510,7 +388,7 @@ Test(push_receiver, a_sender_may_add_so_many_series_in_an_hour)
 
 	desk_begin_v1(&d);
 	d.in.user = str_of("ann");
-	add_profile(&profile, "cpu", NOW * 1000000, 1);
+	desk_add_profile(&profile, "cpu", NOW * 1000000, 1);
 	for (int i = 0; i < 3; i++) {
 		char service[8];
 
@@ -547,7 +425,7 @@ Test(push_receiver, a_profile_that_a_rule_drops_is_no_error)
 				"[service_name], regex: shop, action: drop}")));
 	push_config_decode(&yaml, yaml.root, &config);
 	push_receiver_apply(d.r, &config);
-	add_profile(&d.body, "cpu", NOW * 1000000, 1);
+	desk_add_profile(&d.body, "cpu", NOW * 1000000, 1);
 	cr_expect(!desk_take(&d), "%s", d.err.msg);
 	cr_expect(!d.shelf.count);
 	expect_senders(&d, "ingest shop  0/1/0/0 dropped by relabel_configs "
