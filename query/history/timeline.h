@@ -79,7 +79,7 @@ struct timeline_line {
 	enum value_kind kind; /* of the series that was added last */
 	double *values;       /* values summed over the group's series */
 	bool *known;          /* whether the step has a value */
-	uint32_t *profiles;   /* with `mean`: the number of profiles; else NULL */
+	uint32_t *profiles; /* with `mean`: the number of profiles; else NULL */
 	/* For rates: the largest share of the step that a series tells of. */
 	double *covered;
 	/*
