@@ -208,13 +208,13 @@ def an_average_is_that_of_all_profiles_of_a_step(d):
     e = corpus(d)
     step = 300
     average = {'step': step, 'aggregation': 'TIME_SERIES_AGGREGATION_TYPE_AVERAGE'}
-    for type_id, query, field in (
+    for type_id, query, column in (
         (CPU, 'profile', 'cpu/nanoseconds'),
         ('memory:inuse_space:bytes:space:bytes', 'heap', 'inuse_space/bytes'),
     ):
         values = {}
         for series in e.get('/api/v1/query_range', query=query, totals=1, **{'from': 0, 'to': END}).data():
-            for ms, value in zip(series['timestamps'], series['totals'][field]):
+            for ms, value in zip(series['timestamps'], series['totals'][column]):
                 at = -(-(ms - BEGIN) // (1000 * step))
                 values.setdefault((series['labels']['job'], at), []).append(value)
         answer = ask(e, 'SelectSeries', **of_range(type_id, groupBy=['job'], **average))
