@@ -59,6 +59,28 @@ def check_sources(path):
                 yield f'{path}:{number}: there is no folder {name}'
 
 
+def check_rooms():
+    """The table of rooms in docs/architecture.md has the rooms of CMakeLists.txt, in its order."""
+    wanted = []
+    for module, body in re.findall(r'^add_module\((\w+)(.*?)\)', open('CMakeLists.txt').read(), re.S | re.M):
+        names = re.search(r'SOURCES\s(.*?)(?:DEPENDS|PUBLIC|LIBRARIES|$)', body, re.S).group(1).split()
+        wanted += dict.fromkeys((module, name.split('/')[0]) for name in names if '/' in name)
+    text = open('docs/architecture.md').read().split('| module | room | contents |')[1].split('\n\n')[0]
+    shown, module = [], None
+    for first, rooms in re.findall(r'^\| ?(?:`(\w+)/`)? ?\| ((?:`\w+`(?:, )?)+) \|', text, re.M):
+        module = first or module
+        shown += [(module, room) for room in re.findall(r'\w+', rooms)]
+    for room in wanted:
+        if room not in shown:
+            yield 'docs/architecture.md: the table of rooms lacks %s/%s' % room
+    for room in shown:
+        if room not in wanted:
+            yield 'docs/architecture.md: there is no room %s/%s' % room
+    for module in dict.fromkeys(m for m, _ in wanted):
+        if [r for r in wanted if r[0] == module] != [r for r in shown if r[0] == module]:
+            yield f'docs/architecture.md: the rooms of {module}/ are in another order than in CMakeLists.txt'
+
+
 def documents():
     for folder, _, names in os.walk('docs'):
         yield from (os.path.join(folder, n) for n in sorted(names) if n.endswith('.md'))
@@ -121,6 +143,7 @@ def main():
             complaints.append(f'--{name}: the default is {default}, not "{said}"')
     complaints += [f'docs: there is no --{name}' for name in sorted(table) if name not in flags]
     complaints += check_discoveries(text)
+    complaints += check_rooms()
     complaints += [line for path in documents() for check in (check_tables, check_sources) for line in check(path)]
     for line in complaints:
         print(line)
