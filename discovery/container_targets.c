@@ -24,9 +24,9 @@ static bool is_of_port(struct str name)
 }
 
 /*
- * Add the labels of `from`, and of the lists that follow it in `rest`, to `l`.
- * Only labels whose names begin with "__meta_" are added, and none that
- * describes a port.
+ * Add the labels of `from`, and of the lists that are linked to `from` by
+ * `rest`, to `l`. Leave out labels whose names do not begin with "__meta_", and
+ * labels that describe a port.
  */
 static void labels_take(struct container_labels *l,
 			const struct label_list *from)

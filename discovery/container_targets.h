@@ -19,10 +19,10 @@ typedef bool (*container_fn)(void *ctx, struct str id,
 			     const struct label *labels, size_t count);
 
 /*
- * Call fn() for each target that has a container ID. fn() gets the labels of
- * the target and of its group whose names begin with "__meta_". Labels that
- * describe a port are left out: a container can have one target for each of its
- * ports, and these labels do not describe the container.
+ * Call fn() for each target that has a container ID. Of the labels of the
+ * target and of its group, fn() gets those whose names begin with "__meta_".
+ * Labels that describe a port are left out: a container can have one target for
+ * each of its ports, and these labels do not describe the container.
  */
 void container_targets_visit(const struct target_groups_list *list,
 			     container_fn fn, void *ctx);

@@ -153,8 +153,8 @@ const char *discovery_container_label(size_t i)
 }
 
 /*
- * The context of entry_tell(): an entry, and where its mistakes are passed on
- * to.
+ * The context of entry_tell(): an entry, and the callback that receives its
+ * mistakes.
  */
 struct entry_examined {
 	const struct discovery_config *c;
@@ -163,8 +163,7 @@ struct entry_examined {
 };
 
 /*
- * Pass the mistake `text` on, with the kind and the line of the entry before
- * it.
+ * Pass on the mistake `text`, preceded by the kind and the line of the entry.
  */
 static void entry_tell(void *ctx, const char *text)
 {

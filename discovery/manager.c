@@ -40,8 +40,8 @@ struct discovery {
 	_Atomic bool stopping;
 
 	/*
-	 * Guards the members below. The loop releases it only while it waits
-	 * for events.
+	 * Guards the members below. The loop releases the mutex only while
+	 * waiting for events.
 	 */
 	struct mutex mu;
 	struct job **jobs;

@@ -57,8 +57,8 @@ NODISCARD int discovery_start(const struct discovery_options *o,
 			      struct discovery **out, struct err *err);
 
 /*
- * Replace all jobs. A provider that the old jobs used, and that the new jobs
- * use, too, continues undisturbed, with what it has found.
+ * Replace all jobs. A provider that both the old and the new jobs use continues
+ * undisturbed, with the targets that it has found.
  */
 void discovery_apply(struct discovery *d, const struct discovery_job *jobs,
 		     size_t count);

@@ -184,8 +184,8 @@ static void collector_step(struct collector *c)
 static void collector_take_jit(struct collector *c, struct jit_process *j)
 {
 	/*
-	 * The facts go to the first window that has the process without facts.
-	 * *j is then empty, so the second call does nothing.
+	 * The facts go to the older window, if it has the process, but no facts
+	 * about it. *j is then empty, so the second call does nothing.
 	 */
 	if (c->closing)
 		sample_window_take_process(c->closing, j);
@@ -301,9 +301,9 @@ static void collector_read(struct collector *c)
 }
 
 /*
- * Log `message` with the number of refusals since it was logged last, if there
- * are any, but at most once in WARN_MS. `refused` is the number of refusals
- * since the start.
+ * Log `message` with the number of refusals since `message` was logged last.
+ * Log nothing if there are none, or if `message` was logged less than WARN_MS
+ * ago. `refused` is the number of refusals since the start.
  */
 static void collector_warn(struct collector *c, struct collector_warning *w,
 			   int64_t refused, const char *message)
@@ -467,8 +467,8 @@ static void collector_list_waits(struct collector *c)
 /*
  * Wait until there is something to do, but not much longer than TURN_MS. Return
  * false if the collector is to stop. On a busy machine, the first poll() waits
- * for the collector's own descriptors, GATHER_MS at most. Reports have mostly
- * arrived by then, so the second poll() is not called. On a quiet machine,
+ * for the collector's own descriptors, GATHER_MS at most. Usually, a report has
+ * arrived by then, and the second poll() is not called. On a quiet machine,
  * where the last call of this function ended without an event, the first poll()
  * is left out.
  */

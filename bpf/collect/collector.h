@@ -96,8 +96,9 @@ struct collector_options {
 };
 
 /*
- * Counters of samples by outcome and of other events, since the start.
- * `processes`, `files`, `series` and `table_entries` are present numbers.
+ * Counters of samples by outcome and of other events, since the start. The
+ * members `processes`, `files`, `series` and `table_entries` are not counters,
+ * but say how many there are now.
  */
 struct collector_stats {
 	int64_t sampling; /* 1: samples are taken; 0: not yet */
@@ -138,7 +139,7 @@ struct collector_stats {
 	int64_t profiles; /* stored by the sink, heartbeats included */
 	/* not stored: refused by the sink, too large, or given up at the end */
 	int64_t profiles_failed;
-	/* reports about processes that did not fit into the buffer */
+	/* reports (side_band.h) lost, because their buffer was full */
 	int64_t reports_lost;
 	int64_t processes;
 	int64_t files;

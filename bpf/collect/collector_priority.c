@@ -44,7 +44,10 @@ void collector_priority_update(struct collector_priority *p, uint64_t now_ms)
 	if (now_ms - p->since_ms < MEASURE_MS ||
 	    !collector_priority_decide(p, now_ms, clock_thread_cpu_ns()))
 		return;
-	/* No thread or process that this one starts gets the priority. */
+	/*
+	 * SCHED_RESET_ON_FORK: threads and processes that this thread starts do
+	 * not inherit real-time priority.
+	 */
 	(void)sched_setscheduler(
 		0,
 		SCHED_RESET_ON_FORK | (p->real_time ? SCHED_RR : SCHED_OTHER),

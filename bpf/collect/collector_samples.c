@@ -363,9 +363,9 @@ static bool sample_is_wanted(struct collector *c, const struct sample_header *h)
 
 /*
  * Whether the group of the parent is needed. If nothing can be read about a
- * process any more, the cgroup of the group that it inherits
- * (process_table_inherited()) is used. So the parent's group is
- * needed if the process has no group and inherits none.
+ * process any more, the process is given the cgroup of its inherited group
+ * (process_table_inherited()). So the parent's group is needed if the process
+ * has no group and inherits none.
  */
 static bool sample_needs_parent(const struct collector *c,
 				const struct process *p)
@@ -493,7 +493,10 @@ void collector_take_held(struct collector *c, uint64_t now)
 	sample_take_held(c, sample_waits, c, now);
 }
 
-/* For held_samples_take(): whether a sample is not of the process *pid. */
+/*
+ * Callback of held_samples_take(): let the samples of all processes wait,
+ * except those of the process *pid.
+ */
 static bool sample_is_of_other(void *pid, uint32_t other)
 {
 	return other != *(const uint32_t *)pid;
@@ -520,8 +523,8 @@ static uint64_t wait_rest(const struct sample_header *h, uint64_t until)
 /*
  * Of a wait up to `until`, take the part that is in no window yet
  * (wait_rest()), and add this part to the window of the time just before
- * `until`. The time is added, but no sample is counted, because the wait goes
- * on: it is counted when it ends. False: the part was not added, see
+ * `until`. The time is added, but no sample is counted: a wait counts as a
+ * sample only when the wait ends. False: the part was not added, see
  * sample_add().
  */
 static bool sample_add_part(struct collector *c, struct sample_record *r,

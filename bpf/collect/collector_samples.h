@@ -18,10 +18,10 @@ struct sample_record;
  * Take a record of the kernel. A CPU sample is added to a window, held
  * (held_samples.h), or counted as lost or dropped. A SAMPLE_WAITS record is
  * kept until the thread runs again (waiting_threads.h). A SAMPLE_RESUMES record
- * ends this wait, which is then taken as a CPU sample is. If the option `pid`
- * excludes the process, the record is ignored. All reports from before the time
- * of the record must have been applied to the process table, so that the table
- * has the mappings of that time.
+ * ends the wait of the thread. The wait is then added, held or counted, like a
+ * CPU sample. If the option `pid` excludes the process, the record is ignored.
+ * All reports from before the time of the record must have been applied to the
+ * process table, so that the table has the mappings of that time.
  */
 void collector_take(struct collector *c, const struct sample_record *r);
 
@@ -32,18 +32,19 @@ void collector_take(struct collector *c, const struct sample_record *r);
 void collector_learn(struct collector *c, const struct scan_result *r);
 
 /*
- * Take the held samples that need not wait any longer: those for which no facts
- * are being read any more, about the process or its parent, and those that have
- * waited for HELD_SAMPLES_MS at the time `now` (in monotonic ms). They are
- * added to the windows of their times, or counted as lost or dropped.
+ * Take the held samples that need not wait any longer. A sample need not wait
+ * if no facts about its process, or about the parent of the process, are being
+ * read any more, or if the sample has waited for HELD_SAMPLES_MS at the time
+ * `now` (in monotonic ms). Add each of these samples to the window of its time,
+ * or count it as lost or dropped.
  */
 void collector_take_held(struct collector *c, uint64_t now);
 
 /*
  * Take the samples of the process `pid` that are held because facts about it or
- * about its parent are being read. To be called before the report that the
- * process runs another program is applied: with this report, the process table
- * forgets the program to which these samples belong.
+ * about its parent are being read. Call this function before a SIDE_BAND_EXEC
+ * report about the process is applied: the report makes the process table
+ * forget the program to which these samples belong.
  */
 void collector_take_held_of(struct collector *c, uint32_t pid);
 

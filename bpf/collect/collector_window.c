@@ -34,9 +34,10 @@ static bool collector_has_process(void *ctx, struct sample_record *r)
 }
 
 /*
- * Close files that no process has and to which c->window does not refer. Those
- * that are not worth remembering are forgotten (file_table_count_end()).
- * Publishing is tried again for processes whose mappings found no room.
+ * Close files that no process has and to which c->window does not refer. Of the
+ * closed files, forget those that are not worth remembering
+ * (file_table_count_end()). Let processes whose mappings found no room be
+ * published again.
  */
 static void collector_sweep_files(struct collector *c)
 {
@@ -183,11 +184,11 @@ struct sample_window *collector_window_of(struct collector *c, uint64_t time)
 }
 
 /*
- * End c->window and begin the next window at `at_ns`. No sample from after that
- * time may have been added yet. The window that ends becomes c->closing, which
- * must be NULL before. It is handed over when it has all samples from before
- * `at_ns`. The kernel's counters are read now, which may be a little before or
- * after `at_ns`.
+ * End c->window and begin the next window at `at_ns`. The caller must not have
+ * added any sample from after that time. The window that ends becomes
+ * c->closing, which must be NULL before. The ended window is handed over when
+ * it has all samples from before `at_ns`. The kernel's counters are read now,
+ * which may be a little before or after `at_ns`.
  */
 static void collector_next_window(struct collector *c, int64_t at_ns)
 {

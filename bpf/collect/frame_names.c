@@ -203,10 +203,11 @@ static int frame_names_ask_map(struct frame_names *n,
 }
 
 /*
- * Look up the names of the frames of process `number` of the window in its perf
- * map. If the facts about the process came too late for the window, read them
- * now. ERR_NOTFOUND: the process has ended before its facts were read, or there
- * is no map. Other errors as name_finder_perf_map().
+ * Look up the names of the frames of a process in the perf map of the process.
+ * `number` is the index of the process in w->processes. If the facts about the
+ * process came too late for the window, read them now. ERR_NOTFOUND: the
+ * process has ended before its facts were read, or there is no map. Other
+ * errors as name_finder_perf_map().
  */
 static int frame_names_ask_process(struct frame_names *n, uint32_t number,
 				   const struct sample_window *w,

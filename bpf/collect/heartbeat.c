@@ -9,9 +9,9 @@
 #include "pprof/proto/encode.h"
 
 /*
- * Name of the label that says what the values of a sample of the heartbeat are
- * about: samples of the window, by what became of them, or CPU time of the
- * machine.
+ * Name of the label that says what a sample of a heartbeat counts: the window's
+ * samples that were kept, dropped or lost, or the machine's busy or stolen CPU
+ * time.
  */
 #define LABEL_STATE "state"
 

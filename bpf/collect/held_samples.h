@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Held samples: samples that wait while facts about their processes, or about
- * the parents of these, are being read. The facts decide to which series a
- * sample belongs, and to which files the addresses of its stack belong. A
- * sample leaves the list when reading has ended, with success or not, or else
- * after HELD_SAMPLES_MS.
+ * the parents of these processes, are being read. The facts decide to which
+ * series a sample belongs, and to which files the addresses of its stack
+ * belong. A sample leaves the list when reading has ended, with success or not,
+ * or else after HELD_SAMPLES_MS.
  *
  * Ownership: the list owns copies of the samples.
  * Threads: one thread at a time.

@@ -16,8 +16,8 @@ enum {
 	 */
 	STAT_FIELDS_TO_START = 20,
 	/*
-	 * Largest size of /proc/PID/status in bytes. A process may be in 65 536
-	 * groups, of up to 11 bytes each.
+	 * Largest size of /proc/PID/status in bytes. The file lists all groups
+	 * of the process: up to 65 536 group IDs, of up to 11 bytes each.
 	 */
 	STATUS_MAX = 1 << 20,
 };

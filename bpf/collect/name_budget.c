@@ -52,8 +52,8 @@ static int64_t name_budget_spent(const struct name_budget *b, uint32_t uid)
 }
 
 /*
- * A user other than root may spend half of the window's time, so that others have
- * some.
+ * A user other than root may spend half of the window's time, so that some time
+ * is left for other users.
  */
 int64_t name_budget_end(const struct name_budget *b, uint64_t file,
 			uint32_t uid, int64_t now)

@@ -40,9 +40,10 @@ struct profile_writer *
 profile_writer_open(const struct profile_writer_options *o);
 
 /*
- * Stop offering refused profiles again: when the sink next refuses a profile
- * with ERR_AGAIN, this profile and all that remain are given up. Called when
- * the writer is about to be stopped, so that windows that wait do not delay the
+ * Stop offering refused profiles again. If the writer is waiting to offer a
+ * refused profile again, or when the sink next refuses a profile with
+ * ERR_AGAIN, this profile and all that remain are given up. Called when the
+ * writer is about to be stopped, so that windows that wait do not delay the
  * end.
  */
 void profile_writer_hurry(struct profile_writer *w);

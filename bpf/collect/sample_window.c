@@ -312,7 +312,8 @@ void sample_window_file(struct sample_window *w, const struct file_table *files,
 
 /*
  * Return the index of the process that was added last with this PID, or
- * TABLE_NONE. The window has several of them if the PID was used again.
+ * TABLE_NONE. If the PID was used again, the window may have several processes
+ * with this PID.
  */
 static uint32_t window_find_process(const struct sample_window *w, uint32_t pid)
 {

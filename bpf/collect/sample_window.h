@@ -189,8 +189,9 @@ struct window_input {
 	uint64_t samples;
 	uint64_t value; /* nanoseconds that it stands for */
 	/*
-	 * The number of the program of its process in the file table. NULL: it
-	 * is not known, or must not become the program of the series.
+	 * The program that the process of the sample runs, by its number in the
+	 * file table. NULL: the program is not known, or must not become the
+	 * program of the series.
 	 */
 	const uint32_t *program;
 	const struct window_frame *frames;

@@ -63,8 +63,8 @@ struct scan_queue *scan_queue_open(char *const *helper_argv,
 				   const struct user_ranges *ranges);
 
 /*
- * Stop the thread and free the queue. This may take a few times
- * PROCESS_READER_TIMEOUT_MS. NULL is a no-op.
+ * Stop the thread and free the queue. Stopping may take several times as long
+ * as PROCESS_READER_TIMEOUT_MS. NULL is a no-op.
  */
 void scan_queue_close(struct scan_queue *q);
 

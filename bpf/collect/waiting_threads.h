@@ -57,8 +57,9 @@ bool waiting_threads_add(struct waiting_threads *w,
 
 /*
  * Take the record of the wait that thread `tid` began at the time `since`. The
- * caller frees the record. NULL: the list does not have this record. If it has
- * a record of another wait of the thread, that one is removed and freed.
+ * caller frees the record. NULL: the list does not have this record. If the
+ * list has a record of another wait of the thread, the record of the other wait
+ * is removed and freed.
  */
 struct sample_record *waiting_threads_take(struct waiting_threads *w,
 					   uint32_t tid, uint64_t since);

@@ -106,8 +106,8 @@ static uint32_t maker_kernel(struct profile_maker *m)
 }
 
 /*
- * Return the number, in the string table, of the hexadecimal digits of a build
- * ID.
+ * Add the hexadecimal digits of a build ID, as a string, to the string table.
+ * Return the number of the string.
  */
 static uint32_t maker_build_id(struct profile_maker *m, struct bytes id)
 {
@@ -257,9 +257,9 @@ static bool maker_is_switch(const struct profile_maker *m, uint32_t frame)
 
 /*
  * Return the number of leading frames that the profile leaves out. In the stack
- * of a wait, these are the frames before __schedule(): they belong to the BPF
- * program that took the sample, which __schedule() has called. If __schedule()
- * is not found, no frame is left out.
+ * of a wait, these are the frames before __schedule(): __schedule() has called
+ * the BPF program that took the sample, and these frames belong to this
+ * program. If __schedule() is not found, no frame is left out.
  */
 static uint32_t maker_skipped(const struct profile_maker *m,
 			      const struct window_stack *s)
@@ -379,8 +379,8 @@ static void maker_begin(struct profile_maker *m, int64_t period)
 	maker_type(m, "samples", "count");
 	maker_type(m, types[m->kind], "nanoseconds");
 	/*
-	 * The period of CPU samples is a time, that of waits is a number of
-	 * waits.
+	 * The period of CPU samples is a time. The period of waits is a number
+	 * of waits.
 	 */
 	m->p.period_type = m->p.types.v[m->kind == WINDOW_CPU];
 	m->p.period = period;

@@ -31,9 +31,10 @@ enum {
 /*
  * This bit is set in an address of user space that does not follow a call.
  * There are three cases: the thread was at this address, a signal interrupted
- * the thread there, or the address is the beginning of a function that was
- * stored as a return address without a call (see `entry` in walk.h). Without
- * the bit, the address is a return address, and the call is just before it.
+ * the thread there, or the address is the beginning of a function and was
+ * stored as a return address, although no call returns there (see `entry` in
+ * walk.h). Without the bit, the address is a return address, and the call is
+ * just before it.
  */
 #define SAMPLE_EXACT (1ULL << 63)
 
@@ -87,7 +88,7 @@ enum sample_end {
 	SAMPLE_UNREADABLE,
 	SAMPLE_COMPAT, /* a 32-bit program */
 	/*
-	 * the stack has only functions of the kernel: the thread is one of the
+	 * the stack has only functions of the kernel: the thread belongs to the
 	 * kernel, or it is ending and has given up the memory of its process
 	 */
 	SAMPLE_KERNEL,
@@ -132,9 +133,9 @@ struct sample_header {
 	char comm[SAMPLE_COMM_MAX];
 	/*
 	 * SAMPLE_RESUMES: `time` of the SAMPLE_WAITS record; otherwise, the
-	 * kernel stores 0. The collector keeps the SAMPLE_WAITS record of a
-	 * wait that goes on. In this copy, it stores the time up to which the
-	 * wait was added to windows.
+	 * kernel stores 0. While a wait goes on, the collector keeps a copy of
+	 * its SAMPLE_WAITS record. In `since` of this copy, the collector
+	 * stores the time up to which the wait was added to windows.
 	 */
 	__u64 since;
 };
@@ -160,8 +161,8 @@ enum sampler_counter {
 	SAMPLER_IGNORED, /* ticks in processes that are not sampled */
 	/*
 	 * records of all kinds that were sent or lost; a SAMPLE_RESUMES record
-	 * counts only once it was sent, because a later switch tries again if
-	 * the ring buffer is full
+	 * is not counted before it is sent: if the ring buffer is full, it is
+	 * sent at a later switch of the thread
 	 */
 	SAMPLER_TAKEN,
 	/*

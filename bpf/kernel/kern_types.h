@@ -34,11 +34,11 @@ struct task_struct {
 
 /*
  * For the feature probe of entry_registers() (sampler.bpf.c):
- * bpf_core_enum_value_exists() looks whether the kernel's enum bpf_func_id has
- * BPF_FUNC_task_pt_regs, which it has if the kernel has the function
- * bpf_task_pt_regs() (since Linux 5.15). The suffix ___probe makes these names
- * differ from those in <linux/bpf.h>; libbpf ignores three underscores and what
- * follows them when it compares names.
+ * bpf_core_enum_value_exists() looks for BPF_FUNC_task_pt_regs in the kernel's
+ * enum bpf_func_id. Kernels that have the function bpf_task_pt_regs() (since
+ * Linux 5.15) have this value. The suffix ___probe makes the names below differ
+ * from those in <linux/bpf.h>. When libbpf compares names, it ignores three
+ * underscores and what follows them.
  */
 enum bpf_func_id___probe {
 	BPF_FUNC_task_pt_regs___probe = 175,

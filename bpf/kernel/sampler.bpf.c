@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The sampler: a program that runs at each tick of a clock on each CPU, and
- * sends the stack of the thread that the CPU runs, in the kernel and in user
- * space. A second program runs at each switch of threads. For some of the
- * threads that leave their CPU, it sends where they wait, and later that they
- * run again.
+ * sends both stacks of the thread that the CPU runs: that in the kernel and
+ * that in user space. A second program runs at each switch of threads. For some
+ * of the threads that leave their CPU, the second program sends where they
+ * wait, and later that they run again.
  *
  * The verifier checks a global function (neither static nor inline), such as
  * sampler_step(), only once, however often it is called. This is why a walk of
@@ -93,9 +93,9 @@ struct {
 
 /*
  * Memory for taking one sample, which is too large for the stack of a BPF
- * program. Each CPU has one, which both programs use. They never interrupt each
- * other, because the clocks tick in interrupts, which are off while threads are
- * switched.
+ * program. Each CPU has one struct scratch for both programs. The programs
+ * never interrupt each other, because the clocks tick in interrupts, which are
+ * off while threads are switched.
  */
 struct scratch {
 	struct walk walk;
@@ -323,8 +323,9 @@ WALK_INLINE long sample_send(struct scratch *s)
 }
 
 /*
- * Walk the stack of user space of the current thread, which is in the kernel. A
- * thread of the kernel has no such stack: its record ends with SAMPLE_KERNEL.
+ * Walk the stack of user space of the current thread, while the thread runs in
+ * the kernel. A thread of the kernel has no such stack: the `end` of its record
+ * is SAMPLE_KERNEL.
  */
 WALK_INLINE void sample_from_kernel(struct scratch *s)
 {
@@ -339,8 +340,8 @@ WALK_INLINE void sample_from_kernel(struct scratch *s)
 	 */
 	/*
 	 * A worker thread of the kernel that belongs to a process (io_uring,
-	 * vhost) has its memory, but never was in user space: its address there
-	 * is 0.
+	 * vhost) has the memory of the process, but never was in user space:
+	 * its rip of user space is 0.
 	 */
 	if (!(BPF_CORE_READ(task, flags) & PF_KTHREAD) &&
 	    BPF_CORE_READ(task, mm) && !entry_registers(&regs) && regs.rip)
@@ -422,10 +423,7 @@ WALK_INLINE void switch_resume(struct scratch *s,
 	}
 }
 
-/*
- * Whether the wait that begins now, of the thread `prev` that leaves its CPU,
- * is sampled.
- */
+/* Whether to sample the wait of the thread `prev`, which leaves its CPU now. */
 WALK_INLINE int switch_is_sampled(__u64 pid_tgid,
 				  const struct task_struct *prev)
 {

@@ -81,8 +81,9 @@ static bool sampler_is_capable(void)
 
 /*
  * Set the error of a system call or of libbpf; `error` is an error number or
- * its negative. If a permission is missing, the message lists the capabilities
- * that are needed.
+ * its negative. If a capability is missing, the message lists those that are
+ * needed. If the kernel refuses the call although no capability is missing, the
+ * message lists possible reasons.
  */
 static int sampler_error(struct err *err, int error, const char *what)
 {
@@ -154,8 +155,8 @@ static int sampler_check_namespace(struct err *err)
 }
 
 /*
- * Set the sizes of the maps, and load the programs: that for switches only if
- * the options ask for it.
+ * Set the sizes of the maps, and load the programs. The program for switches is
+ * loaded only if the options ask for switches.
  */
 static int sampler_load(struct sampler *s, struct err *err)
 {

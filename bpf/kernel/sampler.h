@@ -30,7 +30,10 @@ struct sampler_options {
 	uint32_t ring;      /* bytes for samples; a power of two */
 };
 
-/* The values for sampling each CPU 19 times a second, and no switches. */
+/*
+ * The default options: each CPU is sampled 19 times a second, and switches of
+ * threads are not sampled.
+ */
 extern const struct sampler_options sampler_defaults;
 
 struct sampler;

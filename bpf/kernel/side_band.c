@@ -238,8 +238,8 @@ void side_band_drain(struct side_band *s, side_band_visit *visit, void *ctx)
 	/*
 	 * Leave reports later than now in the buffers. The buffers are read one
 	 * after another, and reports arrive meanwhile. Without this limit, an
-	 * earlier report could arrive in the first buffer after that was read,
-	 * and a later report in the last buffer before that is read. Then
+	 * earlier report could arrive in a buffer that has been read already,
+	 * and a later report in a buffer that has not been read yet. Then
 	 * `visit` would get the later report in this call, and the earlier one
 	 * in the next call.
 	 */

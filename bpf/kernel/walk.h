@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0 OR BSD-2-Clause */
 /*
  * The walk up a stack of user space, one frame at a time. This code runs in the
- * kernel (sampler.bpf.c) and in tests. Who includes it defines walk_read(),
- * walk_mapping() and walk_entry(), which read the memory of the process and the
- * maps.
+ * kernel (sampler.bpf.c) and in tests. The file that includes this header
+ * defines walk_read(), walk_mapping() and walk_entry(), which read the memory
+ * of the process and the maps.
  *
  * Threads: one walk at a time on each CPU.
  */
@@ -58,8 +58,8 @@ struct walk {
 	/*
 	 * Whether `ip` is where the thread is, or where a signal interrupted
 	 * it, and not a return address. `registers` are known only in the
-	 * innermost frame, and are 0 after a signal; their indexes are DWARF's
-	 * numbers.
+	 * innermost frame, and are 0 once the walk has left a signal handler;
+	 * their indexes are DWARF's numbers.
 	 */
 	__u32 exact;
 	__u32 end; /* enum sample_end, once the walk has ended */

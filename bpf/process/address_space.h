@@ -69,12 +69,12 @@ bool address_pool_is_full(const struct address_pool *pool);
 
 /*
  * Add `range`, which is not empty, and remove what it overlaps from the other
- * ranges. There are two reasons why `range` is not added, and false is
- * returned. If the process has too many ranges, what `range` overlaps is
- * removed all the same; of a range that would be cut into two, only the first
- * part remains. If the pool is full, and the array of ranges would have to be
- * copied or enlarged, all ranges are removed: otherwise, the address space
- * would still have ranges that are not mapped any more.
+ * ranges. False: `range` was not added, for one of two reasons. If the process
+ * has too many ranges, what `range` overlaps is removed all the same; of a
+ * range that would be cut into two, only the first part remains. If the pool is
+ * full, and the array of ranges would have to be copied or enlarged, all ranges
+ * are removed: otherwise, the address space would still have ranges that are
+ * not mapped any more.
  */
 NODISCARD bool address_space_map(struct address_pool *pool,
 				 struct address_space *a,

@@ -5,8 +5,9 @@
 #include <stdio.h>
 
 /*
- * Cut the part before `separator`, or the whole text if it has no `separator`,
- * off *name, and copy this part to `to`. False: the part is empty or too long.
+ * Cut off the first part of *name, which ends before `separator` or, if there
+ * is no `separator`, at the end of *name. Copy this part to `to`. False: the
+ * part is empty or too long.
  */
 static bool container_log_part(struct str *name, char separator, char to[256])
 {

@@ -66,8 +66,9 @@ size_t container_set_count(const struct container_set *s)
 }
 
 /*
- * Copy `labels` into the arena of the set, and store their hash in *hash. It
- * does not depend on their order: an answer may list them in any order.
+ * Copy `labels` into the arena of the set, and store their hash in *hash. The
+ * hash does not depend on the order of the labels, because service discovery
+ * may find them in any order.
  */
 static const struct label *labels_copy(struct container_set *s,
 				       const struct label *labels, size_t count,

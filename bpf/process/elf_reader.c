@@ -53,8 +53,8 @@ static int elf_reader_open_vdso(void)
 
 /*
  * Open the file at f->path as the process sees it or, if that fails and the
- * identity is not empty, the program that the process runs. Returns -1 if
- * neither of them can be opened and is as `wish` demands.
+ * identity is not empty, the program that the process runs. A file that is not
+ * as `wish` demands is not opened. Returns -1 if no file was opened.
  */
 static int elf_reader_open_of(struct file_helper *processes,
 			      const struct wanted_file *f,

@@ -89,10 +89,10 @@ struct elf_read {
  * (out->unchanged). The answer of helpers->files, from which out->facts
  * borrows, is stored in `answer`, which must be empty before. ERR_NOTFOUND: the
  * file does not exist any more, has been replaced by another one, or must not
- * be read by the user of the process. This code also says that
- * helpers->processes failed. ERR_CORRUPT: the file or the answer of
- * helpers->files is damaged, or this helper ended. Other errors as
- * elf_facts_read() and file_helper_call(). After an error, out->fd is -1.
+ * be read by the user of the process, or helpers->processes failed.
+ * ERR_CORRUPT: the file or the answer of helpers->files is damaged, or
+ * helpers->files ended. Other errors as elf_facts_read() and
+ * file_helper_call(). After an error, out->fd is -1.
  */
 NODISCARD int elf_reader_read(const struct elf_helpers *helpers,
 			      const struct wanted_file *f, struct buf *answer,

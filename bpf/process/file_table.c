@@ -298,10 +298,10 @@ static void mapped_file_revive(struct file_table *t, uint32_t number,
 }
 
 /*
- * Return the number of the file `name`, which is new or waits to be read, or
- * FILE_NONE. The file will be opened as the user of process `pid`. This user is
- * read from /proc again and stored in `name` first, because a process may
- * change its user.
+ * Look up a file that is new or waits to be read, and add it if it is new.
+ * Returns its number, or FILE_NONE if there is no room for it. The file will be
+ * opened as the user of process `pid`. A process may change its user, so this
+ * user is first read from /proc again and stored in `name`.
  */
 static uint32_t file_table_ask(struct file_table *t, struct file_name *name,
 			       struct process_uid *asker, uint32_t pid)
@@ -392,7 +392,7 @@ bool file_table_learn(struct file_table *t, uint32_t number,
 	/*
 	 * If the file was known before and cannot be read again, its facts
 	 * stay. Its unwind table may have been evicted while no process had the
-	 * file. Then it must be read later, so the attempt has failed.
+	 * file. Then the file must be read later, so the attempt has failed.
 	 */
 	f->state = facts || (f->segments && f->table != TABLE_STORE_NONE) ?
 			   MAPPED_READ :
@@ -423,7 +423,8 @@ bool file_table_learn(struct file_table *t, uint32_t number,
 
 /*
  * Return the time from which on a sampled file may be read again. UINT64_MAX:
- * it need not be read again, or this was asked for already.
+ * the file need not be read again, or already waits to be read, or is being
+ * read.
  */
 static uint64_t mapped_file_retry_at(const struct mapped_file *f,
 				     bool is_crowded_out)
@@ -527,7 +528,7 @@ static void file_table_trim(struct file_table *t)
 }
 
 /*
- * Whether what is known of a file stays when no process has it. Users other than
+ * Whether to keep what is known of a file that no process has. Users other than
  * root leave room to each other, and to root.
  */
 static bool file_table_may_rest(const struct file_table *t,

@@ -3,9 +3,10 @@
  * File table: the files that processes have mapped, and what is known of them.
  * A file is identified by its path, by its build ID or inode, and by the user
  * of the processes. The build ID or inode distinguishes a file from another one
- * that has replaced it. The user is needed for two reasons. Another user may
- * see another file at the same path, and somebody may have copied the build ID
- * into that file. Or the other user may not be allowed to read the file.
+ * that has replaced it. The user is needed for two reasons. First, another user
+ * may see another file at the same path, and even with the same build ID, which
+ * somebody may have copied into it. Second, another user may not be allowed to
+ * read the file.
  *
  * What is known of a file stays for a while when its last process has ended, so
  * that a program that runs again and again is read once. The file itself is
@@ -27,7 +28,8 @@
 #include "bpf/process/user_ranges.h"
 
 /*
- * No file. It is not in the enum below, whose constants it would make unsigned.
+ * No file. FILE_NONE is not in the enum below, because it would make all
+ * constants of that enum unsigned.
  */
 enum {
 	FILE_NONE = UINT32_MAX
@@ -46,8 +48,8 @@ enum {
 	 */
 	FILE_USER_MAX = FILE_TABLE_MAX / 4,
 	/*
-	 * All users other than root together leave room for so many files of
-	 * root.
+	 * Number of files that are reserved for root: other users cannot use
+	 * this part of the table.
 	 */
 	FILE_ROOT_RESERVE = FILE_TABLE_MAX / 8,
 	/*
@@ -76,26 +78,30 @@ enum {
 	FILES_OPEN_USER_PART = 4,
 	/*
 	 * Files that stay open may use only this part (an eighth) of the
-	 * descriptors that this process may have. Other descriptors are needed,
-	 * for example by windows of samples (bpf/collect/sample_window.h),
-	 * which have copies of those of the files.
+	 * descriptors that this process may have. The rest is needed, for
+	 * example, by windows of samples (bpf/collect/sample_window.h), which
+	 * duplicate the descriptors of open files.
 	 */
 	FILES_OPEN_PART = 8,
-	/* How long to remember files that no process has … */
+	/* For how long files that no process has are remembered. */
 	FILE_UNUSED_MS = 600000,
-	/* … and how many of them; a quarter for one user other than root. */
+	/*
+	 * Largest number of files that are remembered although no process has
+	 * them. A user other than root may have a quarter of these files.
+	 */
 	FILES_UNUSED_MAX = 1024,
 	FILES_UNUSED_USER_PART = 4,
 };
 
 enum mapped_state {
-	MAPPED_UNREAD,  /* it waits in the list of files to be read */
-	MAPPED_PENDING, /* it is being read */
+	MAPPED_UNREAD,  /* the file waits in the list of files to be read */
+	MAPPED_PENDING, /* the file is being read */
 	MAPPED_READ,    /* the facts are known */
 	/*
-	 * It could not be read, for example because it is not an ELF file, or
-	 * because the process `pid` has ended. Other processes of the user may
-	 * have it, so it is tried again when it is sampled.
+	 * The file could not be read, for example because it is not an ELF
+	 * file, or because the process `pid` has ended. Other processes of the
+	 * user may have the file, so reading is tried again when the file is
+	 * sampled.
 	 */
 	MAPPED_FAILED,
 };
@@ -266,7 +272,7 @@ void file_table_take_withdrawn(struct file_table *t, struct file_numbers *out);
  */
 void file_table_count_begin(struct file_table *t);
 
-/* … then mark each file that a process has as in use … */
+/* … then mark as in use each file that a process has … */
 void file_table_count(struct file_table *t, uint32_t number);
 
 /*

@@ -26,10 +26,10 @@ void file_inode_encode(struct buf *out, uint32_t major, uint32_t minor,
 }
 
 /*
- * Whether stat() shows another device for the file `place` than the kernel's
- * lists of mappings, which show that of the whole file system. Btrfs gives each
- * of its subvolumes a device of its own. Of a file of overlayfs, mappings show
- * the device of the file system below it, up to Linux 6.7.
+ * Whether stat() may show another device for the file `place` than the kernel
+ * shows for a mapping of the file. On Btrfs, stat() shows the device of the
+ * subvolume, and a mapping that of the whole file system. On overlayfs, up to
+ * Linux 6.7, a mapping shows the device of the file system below overlayfs.
  */
 static bool process_file_has_devices(int place)
 {
@@ -43,8 +43,8 @@ static bool process_file_has_devices(int place)
 
 /*
  * Whether the file `place`, whose state is `st`, has the device and inode that
- * `inode` encodes (file_inode_encode()). Where the devices cannot be compared,
- * the path and the inode must do.
+ * `inode` encodes (file_inode_encode()). If the devices cannot be compared, the
+ * same inode is enough.
  */
 static bool process_file_is(int place, const struct stat *st,
 			    struct bytes inode)
@@ -194,9 +194,9 @@ static int process_file_open_place(int place, struct file_search *s,
 /*
  * Whether `u` is still the user of process `pid`. Always true for the calling
  * process. If the process has another user by now, a link of /proc/PID that was
- * opened must not be used: this user may have moved the process into a mount
+ * opened must not be used: the new user may have moved the process into a mount
  * namespace of their own, and the link may lead there. Files would then be
- * opened with the rights of `u` at places that this user has chosen.
+ * opened with the rights of `u` at places that the new user has chosen.
  */
 static bool process_file_has_user(uint32_t pid, const struct process_user *u)
 {

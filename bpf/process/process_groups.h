@@ -121,10 +121,10 @@ bool process_groups_is_stale(const struct process_groups *g, uint32_t number);
  */
 void process_groups_count_begin(struct process_groups *g);
 
-/* … then mark each group that a process has as in use … */
+/* … then mark as in use each group that a process has … */
 void process_groups_count(struct process_groups *g, uint32_t number);
 
-/* … then the others are forgotten. */
+/* … then forget the groups that are not in use. */
 void process_groups_count_end(struct process_groups *g);
 
 #endif

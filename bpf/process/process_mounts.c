@@ -29,8 +29,8 @@
 #include "base/file_slurp.h"
 
 /*
- * Largest size of the list of mounts in bytes. Each has about 150 bytes in
- * mountinfo; large machines have thousands of them.
+ * Largest size of the list of mounts in bytes. A mount takes about 150 bytes in
+ * mountinfo; large machines have thousands of mounts.
  */
 #define MOUNTS_MAX (16 << 20)
 
@@ -102,12 +102,12 @@ static bool mounts_parse_line(char *line, struct process_mount *out)
 
 /*
  * Open the list of the mounts that a process has, as they are seen from its
- * root. The list remains that of the mount namespace and the root of this
- * moment, even if the process changes to others before the list is read.
- * *of_root says whether this namespace belongs to the user namespace of
- * everprof. Because the process can change its namespace at any time, the
- * namespace is checked before and after the opening. Returns -1 if the list
- * cannot be opened.
+ * root. The list is that of the mount namespace and the root that the process
+ * has at this moment, even if the process changes them before the list is read.
+ * *of_root says whether this mount namespace belongs to the user namespace of
+ * everprof. Because the process can change its mount namespace at any time, the
+ * mount namespace is checked before and after the opening. Returns -1 if the
+ * list cannot be opened.
  */
 static int mounts_open(uint32_t pid, bool *of_root)
 {

@@ -82,12 +82,15 @@ static bool process_publish_less(struct process_table *t, struct process *p)
 	for (uint32_t i = e.first; i < e.first + e.count; i++) {
 		struct sampler_mapping *m = &t->mappings[i];
 
-		/* Others that share the publication may still have this. */
+		/*
+		 * Skip a mapping that the process does not have any more: other
+		 * processes that share the publication may still have it.
+		 */
 		if (shared && !address_space_find(&p->space, m->start))
 			continue;
 		/*
-		 * The kernel may read `pages` meanwhile. Both values are right
-		 * for it, because the entries of an evicted table are not
+		 * The kernel may read `pages` meanwhile. Both the old value and
+		 * 0 are safe, because the entries of an evicted table are not
 		 * reused before EXTENTS_DELAY_MS have passed.
 		 */
 		if (m->pages && !process_has_table(t, p, m))

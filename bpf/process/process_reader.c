@@ -92,7 +92,7 @@ static int process_reader_text(int dir, struct bytes argument, struct buf *out,
 	 * When a process ends, the kernel first shows "/" as its cgroup
 	 * (hierarchies of version 1), and a moment later takes its program
 	 * away. So the program is read after the cgroup: if the process still
-	 * has a program then, the cgroup is right, unless it was read within
+	 * has a program then, the cgroup is right, unless both were read within
 	 * that moment.
 	 */
 	process_read_text(dir, "cgroup", TEXT_MAX, out);

@@ -118,11 +118,11 @@ static void process_forget(struct process_table *t, uint32_t number)
 
 /*
  * Whether to evict a process that t->hand, the hand of the clock (the
- * replacement algorithm), has reached. A process is evicted if it was not
- * sampled since the hand was there last, or has more than PROCESS_FAIR_RANGES
- * ranges. Processes that are marked, or whose read was allowed less than
- * PROCESS_ASKED_MS ago and has not ended, are not evicted. p->sampled of the
- * others is reset.
+ * replacement algorithm), has reached. A process is not evicted if it is
+ * marked, or if reading it was allowed less than PROCESS_ASKED_MS ago and has
+ * not ended. Any other process is evicted if it was not sampled since the hand
+ * was there last, or has more than PROCESS_FAIR_RANGES ranges; its p->sampled
+ * is reset in any case.
  */
 static bool process_gives_way(struct process *p, uint64_t now)
 {
@@ -137,8 +137,8 @@ static bool process_gives_way(struct process *p, uint64_t now)
 }
 
 /*
- * Evict a process other than `keep`, which may be NULL. False: none of those
- * that were looked at gives way.
+ * Evict a process other than `keep`, which may be NULL. False: no process that
+ * was looked at may be evicted.
  */
 static bool process_evict(struct process_table *t, const struct process *keep,
 			  uint64_t now)
@@ -533,7 +533,10 @@ const struct process *process_table_answer(struct process_table *t,
 	if (number == TABLE_NONE || !t->processes.v[number].asked)
 		return NULL;
 	p = &t->processes.v[number];
-	/* The answer to a request from before the program began. */
+	/*
+	 * This does not answer the last request: reading began before that
+	 * request, perhaps even before the process began its program.
+	 */
 	if (read_ns / 1000000 < p->asked_at)
 		return NULL;
 	p->asked = false;
@@ -587,8 +590,8 @@ void process_table_scan(struct process_table *t, uint32_t pid,
 	p = process_get(t, pid, now);
 	/*
 	 * If p->began_ns is not before `read_ns`, `text` may be about the
-	 * program that ran before. What the process has mapped since
-	 * p->began_ns was reported.
+	 * program that ran before. The mappings that the process has made since
+	 * p->began_ns are known from reports.
 	 */
 	if (!p || p->began_ns >= read_ns)
 		return;

@@ -4,7 +4,8 @@
  * reports and /proc state them. The table publishes the mappings: it copies
  * them into an array that the program in the kernel reads. When there is no
  * room, processes that are not sampled, or that have many mappings, are
- * evicted. What is needed of them is read again with their next sample.
+ * evicted. An evicted process is read again from /proc when a sample of the
+ * process is taken.
  *
  * Ownership: the table owns its processes; files and mappings are borrowed.
  * Threads: one thread at a time.
@@ -29,8 +30,8 @@ enum {
 	 */
 	PROCESS_LINGER_MS = 500,
 	/*
-	 * For how long such a process stays in the table: samples of it may
-	 * still arrive.
+	 * For how long a process whose main thread has ended stays in the
+	 * table: samples of the process may still arrive.
 	 */
 	PROCESS_KEPT_MS = 2000,
 	/* How often processes that have ended are visited. */
@@ -109,13 +110,13 @@ struct process {
 	bool live;    /* not a gap in the array of processes */
 	bool changed; /* it has changed since it was published */
 	/*
-	 * process_publish_less() has corrected its publication since it changed
-	 * last
+	 * process_publish_less() has corrected the publication since the
+	 * process changed last
 	 */
 	bool corrected;
 	bool listed;  /* its number is in `work` of the table */
 	bool sampled; /* sampled since process_evict() visited it last */
-	/* the kernel takes no samples of it, process_table_ignore() */
+	/* the kernel takes no samples of it; see process_table_ignore() */
 	bool ignored;
 	bool ended;
 	uint64_t ended_at;
@@ -157,7 +158,7 @@ struct process_table {
 
 /*
  * Begin with no processes. `mappings` is the array of `count` mappings that the
- * kernel reads. It and `files` must outlive the table.
+ * kernel reads. The array and `files` must outlive the table.
  */
 void process_table_init(struct process_table *t, struct file_table *files,
 			struct sampler_mapping *mappings, uint32_t count,
@@ -167,9 +168,9 @@ void process_table_init(struct process_table *t, struct file_table *files,
 void process_table_fini(struct process_table *t);
 
 /*
- * Note that a sample of a process was taken, so that others are evicted first.
- * If its mappings found no room before, the next process_table_publish() tries
- * to publish them again.
+ * Note that a sample of a process was taken, so that other processes are
+ * evicted first. If the mappings of the sampled process found no room before,
+ * the next process_table_publish() tries to publish them again.
  */
 void process_table_sampled(struct process_table *t, uint32_t pid);
 
@@ -182,9 +183,9 @@ void process_table_report(struct process_table *t,
  * (bpf/process/process_reader.h). `read_ns` is the time at which reading `text`
  * began. A process that is not known is added. Mappings that were reported
  * after `read_ns` stay, because `text` may not have them. Nothing changes if
- * the process has ended, or if p->began_ns (the process was forked, or began to
- * run its program) is not before `read_ns`. Mapped files are identified by
- * device and inode.
+ * the process has ended, or if its `began_ns` (when the process was forked, or
+ * began to run its program) is not before `read_ns`. Mapped files are
+ * identified by device and inode.
  */
 void process_table_scan(struct process_table *t, uint32_t pid,
 			const struct process_text *text, uint64_t read_ns,
@@ -282,9 +283,10 @@ const struct process *process_table_find(const struct process_table *t,
 /*
  * Publish the mappings of a process. False: there is no room; t->crowded_out is
  * increased, and the process still counts as changed. If the process has an
- * older publication, this publication stays. A mapping in it loses its unwind
- * table if the table was evicted or replaced, or if the process does not have
- * the mapping any more.
+ * older publication, this publication stays. A mapping in this publication
+ * loses its unwind table if the table was evicted or replaced. If no other
+ * process shares the publication, the mappings that the process does not have
+ * any more lose their unwind tables, too.
  */
 NODISCARD bool process_publish(struct process_table *t, struct process *p,
 			       uint64_t now);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Process uid: the user of a process. The files of the process are opened as
- * this user, and count to the share of this user. The user is the owner of the
- * directory /proc/PID, whether or not the process is dumpable. /proc/PID/status
- * has the user, too, but reading it takes 10 ms if the user is in 65 536
- * groups. The user is read once for each program that a process runs, and again
- * before a file is to be opened as the user, because a process may change its
- * user.
+ * this user, and count towards the share of this user (struct file_user). The
+ * user is the owner of the directory /proc/PID, whether or not the process is
+ * dumpable. /proc/PID/status has the user, too, but reading it takes 10 ms if
+ * the user is in 65 536 groups. The user is read once for each program that a
+ * process runs, and again before a file is to be opened as the user, because a
+ * process may change its user.
  *
  * Threads: one thread at a time for each struct process_uid.
  */

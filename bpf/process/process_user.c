@@ -56,9 +56,9 @@ static void process_user_numbers(const char *status, const char *key,
 }
 
 /*
- * Store in *out the last of the four numbers that follow `key` in a line of the
- * status: the real, effective, saved and file system ID. False: there are not
- * four numbers.
+ * Store in *out the file system ID, which is the last of the four numbers that
+ * follow `key` in a line of the status. The numbers before it are the real,
+ * effective and saved ID. False: there are not four numbers.
  */
 static bool process_user_last(const char *status, const char *key,
 			      uint32_t *out)

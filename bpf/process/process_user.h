@@ -18,17 +18,18 @@
 enum {
 	/*
 	 * How many bytes of /proc/PID/status are read. There is room for
-	 * several hundred groups. Groups that are cut off give no rights. As a
-	 * group may also have fewer rights to a file than other users,
-	 * `is_whole` says whether all groups are known.
+	 * several hundred groups. Groups that are cut off give no rights. But a
+	 * group can also take rights away, because the group of a file may have
+	 * fewer rights than other users. Therefore `is_whole` says whether all
+	 * groups are known.
 	 */
 	PROCESS_USER_STATUS_MAX = 8 << 10,
 };
 
 /*
- * Nobody: the user for files of processes that have ended. Nobody may only do
- * what all users may. No file belongs to this number, unlike 65534, which is a
- * user who may have files.
+ * The user for files of processes that have ended. This user may do only what
+ * all users may do, and no file belongs to this user ID. The ID of the user
+ * "nobody", 65534, is not used, because files may belong to it.
  */
 #define PROCESS_USER_NOBODY UINT32_MAX
 
@@ -43,12 +44,12 @@ struct process_user {
 	VEC(uint32_t) groups;
 };
 
-/* Begin with nobody, who has no rights but those of all users. */
+/* Begin with PROCESS_USER_NOBODY, who has only the rights of all users. */
 void process_user_init(struct process_user *u);
 
 /*
  * Read the user of process `pid` from /proc. If the process has ended, `u`
- * becomes nobody.
+ * becomes PROCESS_USER_NOBODY.
  */
 void process_user_read(struct process_user *u, uint32_t pid);
 

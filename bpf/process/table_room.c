@@ -53,8 +53,8 @@ static bool table_room_find_until(const struct table_room *r, uint32_t count,
 }
 
 /*
- * Exclude neighbours at the front from [*first, end) if the others leave enough
- * room without them.
+ * Exclude parts at the front of [*first, end), as long as the remaining parts
+ * leave a free piece of at least `count` entries.
  */
 static void table_room_shrink(const struct table_room *r, uint32_t count,
 			      size_t *first, size_t end)

@@ -18,7 +18,7 @@
 /* A part of the array that is not free. */
 struct room_part {
 	struct extent extent;
-	uint32_t table;   /* number of its table, if it may go */
+	uint32_t table;   /* number of the part's table, if `may_go` */
 	uint64_t used_at; /* when it was used last */
 	bool may_go;
 };

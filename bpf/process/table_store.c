@@ -60,8 +60,8 @@ uint32_t table_store_find(struct table_store *s, const struct table_key *key)
 }
 
 /*
- * Remove a table that has no users. The kernel may read its entries until
- * EXTENTS_DELAY_MS after it was used last.
+ * Remove a table that has no users. The kernel may read the entries of the
+ * table until EXTENTS_DELAY_MS after the table was used last.
  */
 static void table_store_evict(struct table_store *s, uint32_t number,
 			      uint64_t now)
@@ -77,10 +77,10 @@ static void table_store_evict(struct table_store *s, uint32_t number,
 }
 
 /*
- * Take its entries away from a table that has users; the table is then crowded
+ * Take the entries away from a table that has users; the table is then crowded
  * out. The kernel may read the entries until the mappings of the processes that
- * have the file are published again. So that process_table_publish() does this,
- * the table is added to `withdrawn`.
+ * have the file of the table are published again. The table is added to
+ * `withdrawn`, so that process_table_publish() publishes these mappings.
  */
 static void table_store_withdraw(struct table_store *s, uint32_t number,
 				 uint64_t now)
@@ -177,8 +177,8 @@ static void table_store_offer_idle(const struct table_store *s,
 }
 
 /*
- * Set `may_go` of the parts that the tables of *owner have, too; if `owner` is
- * NULL, of all parts.
+ * Also set `may_go` of the parts that the tables of *owner have or, if `owner`
+ * is NULL, of all parts.
  */
 static void table_store_offer(const struct table_store *s,
 			      struct table_room *room, const uint32_t *owner)
@@ -192,9 +192,9 @@ static void table_store_offer(const struct table_store *s,
 
 /*
  * Evict the tables of adjacent parts with `may_go`, so that one piece of at
- * least `count` entries becomes free (table_room_find()). False: no adjacent
- * parts that may go leave such a piece, although all of them together may be
- * large enough; nothing was evicted.
+ * least `count` entries becomes free (table_room_find()). False: nothing was
+ * evicted, because no adjacent parts that may go leave such a piece, even if
+ * all parts that may go would together be large enough.
  */
 static bool table_store_clear(struct table_store *s, struct table_room *room,
 			      uint32_t count, uint64_t now)

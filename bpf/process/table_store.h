@@ -131,7 +131,7 @@ const struct stored_table *table_store_at(const struct table_store *s,
 
 /*
  * Drop a reference. A table that is crowded out is removed with its last
- * reference; others stay in the store.
+ * reference; any other table stays in the store.
  */
 void table_store_drop(struct table_store *s, uint32_t number, uint64_t now);
 

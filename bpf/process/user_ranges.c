@@ -6,8 +6,8 @@
 
 /*
  * Parse a line, "name:first:count". False: the line is malformed, or its range
- * is empty, contains the user ID 0, or contains numbers greater than UINT32_MAX
- * - 1, the largest user ID.
+ * is empty, contains the user ID 0, or contains numbers greater than the
+ * largest user ID, which is UINT32_MAX - 1.
  */
 static bool user_range_parse(struct str line, struct user_range *out)
 {

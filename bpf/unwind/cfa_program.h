@@ -41,8 +41,8 @@ typedef void cfa_visit(void *ctx, uint64_t from, uint64_t to,
 		       const struct cfa_rules *rules);
 
 /*
- * Compute the initial rules from the instructions of a CIE. The caller has set
- * the other members, and `initial.signal`.
+ * Compute p->initial from the instructions of a CIE. The caller has set
+ * p->initial.signal and the other members of *p.
  */
 NODISCARD bool cfa_program_init(struct cfa_program *p,
 				struct bytes instructions);

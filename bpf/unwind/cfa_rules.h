@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The rules that call frame information has for one address of a function, and
- * the translation of these rules into a row of an unwind table. By the rules,
- * the caller of the function is found.
+ * the translation of these rules into a row of an unwind table. The rules say
+ * how to find the caller of the function.
  *
  * Ownership: rules borrow their expressions from the section .eh_frame or
  * .debug_frame.

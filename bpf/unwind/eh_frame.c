@@ -30,11 +30,12 @@ static size_t eh_position(const struct eh_reader *r, const struct dec *d)
 }
 
 /*
- * Read the field after the length, which says whether an entry is a CIE, or
- * else where the CIE of the function is. In .eh_frame, the field is 0 in a CIE,
- * or else the distance from the field back to the CIE. In .debug_frame, all its
- * bits are 1 in a CIE; otherwise, it is the position of the CIE. There, the
- * field has 64 bits if `wide`, otherwise 32.
+ * Read the field after the length of an entry. The field says whether the entry
+ * is a CIE or, if it is a function, where the CIE of the function is. In
+ * .eh_frame, the field of a CIE is 0, and the field of a function is the
+ * distance from the field back to the CIE. In .debug_frame, all bits of the
+ * field of a CIE are 1, and the field of a function is the position of the CIE.
+ * A field in .debug_frame has 64 bits if `wide`, otherwise 32.
  */
 static void eh_entry_identify(const struct eh_reader *r, struct eh_entry *e,
 			      bool wide)

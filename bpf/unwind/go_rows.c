@@ -39,9 +39,9 @@ static bool go_frame_saves_fp(struct elf_file *f, const struct go_code *c)
 /*
  * Return the row of the part `c` of a function in assembler that moves the
  * stack pointer only by constants. Such a function may use rbp for something
- * else, or leave the value there that its caller had, so the row finds the
- * caller by rsp. If c->depth does not fit into such a row, the row is one of
- * the kind UNWIND_POINTER.
+ * else, or leave the caller's value in rbp, so the row finds the caller by rsp.
+ * If c->depth does not fit into such a row, the row is one of the kind
+ * UNWIND_POINTER.
  */
 static struct unwind_row go_row_of_assembler(struct go_rows *g,
 					     const struct go_code *c)
@@ -117,8 +117,8 @@ static void go_rows_visit(void *ctx, const struct go_code *c)
 }
 
 /*
- * Put the rows for the code of Go, which ends at `end`, in place of those that
- * the table has there.
+ * Put the rows for the code of Go, which ends at `end`, in place of the rows
+ * that the table has for this code.
  */
 static void go_rows_merge(struct unwind_table *t, struct go_rows *g,
 			  uint32_t end)

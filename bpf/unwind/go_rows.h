@@ -18,8 +18,8 @@
 #include "symbols/file/elf_file.h"
 
 /*
- * Put rows for the code of Go in place of those that the table has there.
- * Returns false, and leaves the table unchanged, if the file has no code of Go,
+ * Put rows for the code of Go in place of the rows that `t` has for this code.
+ * Returns false, and leaves `t` unchanged, if the file has no code of Go,
  * if Go's table of functions cannot be read, or if there are too many rows or
  * the code has addresses of more than 32 bits.
  */

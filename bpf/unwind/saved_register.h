@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Completes rows whose CFA is computed from a register other than rsp and rbp
- * (UNWIND_REGISTER), such as those of the code of ld.so that resolves a
+ * (UNWIND_REGISTER), such as the rows for the code in ld.so that resolves a
  * function at its first call. In the innermost frame, the value of this
  * register is known. In another frame, the called function may have saved the
  * register, if it is one that the calling convention preserves (x86-64 psABI,

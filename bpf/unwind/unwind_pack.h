@@ -8,17 +8,19 @@
  * refers to another entry, it has the index of the latter:
  *
  *   head    the address of the first run, and the size of a page: 1 << `steps`
- *   pages   for each page of addresses from there on, `pc` and `steps` are the
- *           first run that begins in it, and the first one that begins later
- *   runs    sorted by address: the beginning of some rows that lie close
- *           together, and where their pattern is
- *   steps   of the patterns: the rules of a row
+ *   pages   for each page of addresses, from the address of the first run on:
+ *           `pc` is the first run that begins in the page or later, `steps` is
+ *           the first run that begins after the page
+ *   runs    sorted by address; for each group of rows that lie close together:
+ *           `pc` is the address of the first row, `steps` is the first step of
+ *           the pattern
+ *   steps   the patterns; for each row of a pattern: the rules of the row
  *
  * With pages, a search looks at few entries, which lie close together. The `pc`
- * of a step is its distance from the beginning of the run. The last step of a
- * pattern is stored first, because it is mostly the wanted one: a function makes
- * its calls after its first instructions have set up its frame. The step with
- * the distance 0 ends the pattern.
+ * of a step is the distance of the row from the beginning of the run. The last
+ * step of a pattern is stored first, because that step is mostly the wanted
+ * one: a function makes its calls after its first instructions have set up its
+ * frame. The step with the distance 0 ends the pattern.
  *
  * The pack of a large table has a third of the table's size: for Firefox, 0.9
  * million entries in place of 2.7 million rows.

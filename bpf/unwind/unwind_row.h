@@ -7,10 +7,11 @@
  * code in the kernel share.
  *
  * Of the call frame information (DWARF 5, section 6.4; x86-64 psABI, section
- * 3.7), a row has what is needed to find callers in the code of compilers: how
- * to compute the canonical frame address (CFA), which is the value of the stack
- * pointer before the call, and where the caller's frame pointer (rbp) is. The
- * return address is at CFA-8. Of all registers, only rbp is restored.
+ * 3.7), a row has what is needed to find callers in code that compilers
+ * generate: how to compute the canonical frame address (CFA), which is the
+ * value of the stack pointer before the call, and where the caller's frame
+ * pointer (rbp) is. The return address is at CFA-8. Of all registers, only rbp
+ * is restored.
  *
  * Threads: the collector writes a row before the kernel can read it, and does
  * not change it as long as the kernel may read it.

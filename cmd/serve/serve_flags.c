@@ -269,7 +269,7 @@ int serve_flags_sync(const struct serve_flags *f, int64_t *sync_ms,
 	if (duration_parse(str_of(f->wal_fsync), sync_ms, err) || *sync_ms < 1)
 		return err_set(
 			err, ERR_INVALID,
-			"--storage.%s.wal-fsync must be a duration above 0, such as 1s, or always, not \"%s\"",
+			"--storage.%s.wal-fsync must be \"always\", or a duration above 0 such as 1s, not \"%s\"",
 			f->command == COMMAND_AGENT ? "agent" : "tsdb",
 			f->wal_fsync);
 	return 0;

@@ -364,9 +364,10 @@ static int aws_next(void *data, struct rest_request *q, struct err *err)
 }
 
 /*
- * Report an answer without keys. The metadata service of an instance that
- * cannot take on its role answers with status 200 and a member "Code", such as
- * AssumeRoleUnauthorizedAccess; with keys, the member is "Success".
+ * Report an answer without keys. If an instance cannot take on its role, the
+ * metadata service answers with status 200, and the member "Code" has the
+ * reason, such as AssumeRoleUnauthorizedAccess. In an answer with keys, the
+ * value of "Code" is "Success".
  */
 static int aws_tell_no_keys(const struct yaml_node *answer, struct err *err)
 {

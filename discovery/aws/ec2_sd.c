@@ -29,7 +29,7 @@ struct ec2_config {
 	const struct yaml_node *filters; /* NULL: none */
 };
 
-/* The steps. */
+/* The steps of a refresh, as indexes of `ec2_steps`. */
 enum {
 	EC2_ZONES,
 	EC2_INSTANCES
@@ -190,8 +190,8 @@ static struct str default_v6(const struct ec2_network *n)
 }
 
 /*
- * Add a label with a list in which each text ends with a comma. The label also
- * begins with a comma.
+ * Add a label whose value is a comma, followed by `list`, in which each text
+ * ends with a comma.
  */
 static void add_comma_list(struct rest_run *r, const char *label,
 			   const struct buf *list)
@@ -245,8 +245,8 @@ static void add_places(struct rest_run *r, const struct yaml_node *instance)
 		group_label(&r->b, META("primary_subnet_id"),
 			    doc_text(instance, "subnetId"));
 	/*
-	 * Go backwards: of labels with the same name, the first counts here,
-	 * and the last in Prometheus.
+	 * Go backwards: of labels with the same name, the first one counts in a
+	 * struct label_list, but Prometheus takes the last one.
 	 */
 	for (size_t i = doc_count(tags); i-- > 0;) {
 		const struct yaml_node *tag = doc_item(tags, i);

@@ -31,7 +31,7 @@
 #define NIC_REFRESHES      10
 #define NIC_MORE_REFRESHES 3
 
-/* The steps. */
+/* The steps of a refresh, as indexes of `azure_steps`. */
 enum {
 	AZURE_MACHINES,
 	AZURE_SETS,

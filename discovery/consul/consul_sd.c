@@ -196,8 +196,8 @@ static void consul_publish_soon(struct provider *p)
 }
 
 /*
- * Start at most STARTS_MAX of the queries that are due. Returns whether others
- * are left.
+ * Start at most STARTS_MAX of the queries that are due. Returns whether more
+ * queries are due.
  */
 static bool ask_some(struct consul_source *s)
 {

@@ -4,7 +4,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-/* Return the bytes of the targets of a service. */
+/* Return how many bytes of memory the targets of a service take. */
 static size_t service_bytes(const struct consul_watch *w)
 {
 	return w->groups ? w->groups->arena.used : 0;

@@ -46,9 +46,9 @@ struct consul_watch *consul_services_find(const struct consul_services *s,
 					  struct str name);
 
 /*
- * Add a watch for the service `name`, which must not have one. The query of the
- * new watch is due at once. Return NULL if there are CONSUL_SERVICES_MAX
- * watches.
+ * Add a watch for the service `name`, which must not have a watch yet. The
+ * query of the new watch is due at once. Return NULL if there are
+ * CONSUL_SERVICES_MAX watches.
  */
 struct consul_watch *consul_services_add(struct consul_services *s,
 					 struct provider *p, struct str name);
@@ -69,7 +69,7 @@ NODISCARD int consul_services_set(struct consul_services *s,
 				  struct target_groups *groups,
 				  struct err *err);
 
-/* Return whether the last query of any service has failed. */
+/* Return whether the last query of at least one service has failed. */
 bool consul_services_are_failing(const struct consul_services *s);
 
 /*

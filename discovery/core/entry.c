@@ -10,8 +10,8 @@
 #define REFRESH_MAX_MS (24LL * 3600 * 1000)
 
 /*
- * Set c->key to the name of the kind and the entry as text, so that only equal
- * entries have equal keys.
+ * Set c->key to the name of the kind, followed by the entry as text, so that
+ * only equal entries have equal keys.
  */
 static void entry_set_key(struct yaml *y, const struct yaml_node *entry,
 			  struct discovery_config *c)

@@ -130,7 +130,7 @@ static struct str intern_name(struct group_builder *b, struct str name)
 }
 
 /*
- * Add a label, unless its value is empty or it cannot be kept; see
+ * Add a label, unless its value is empty or the label cannot be kept; see
  * group_builder.h. Once the targets exceed the limit, nothing more is stored.
  */
 static void builder_add_label(struct group_builder *b, struct str name,

@@ -54,9 +54,9 @@ void group_target(struct group_builder *b);
 
 /*
  * Return whether the targets exceed TARGET_GROUPS_BYTES_MAX. Labels and targets
- * are no longer added then. Loops over combinations, such as addresses and
- * ports, check this to end early, because a small answer can have very many
- * combinations.
+ * are no longer added then. Loops over combinations, such as each address with
+ * each port, call group_is_over() to end early, because a small answer can have
+ * very many combinations.
  */
 static inline bool group_is_over(const struct group_builder *b)
 {

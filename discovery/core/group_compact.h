@@ -6,8 +6,8 @@
  * text_pool.h) holds the label names, and those label values that occur several
  * times and are not long.
  *
- * Ownership: the caller owns a reference to the result, which holds one to the
- * pool.
+ * Ownership: the caller owns a reference to the result, and the result holds a
+ * reference to the pool.
  * Threads: the thread that adds texts to the pool.
  */
 #ifndef DISCOVERY_CORE_GROUP_COMPACT_H

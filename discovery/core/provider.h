@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Provider: one running service discovery, with its refreshes, and what happens
- * when a refresh fails. The manager (discovery/manager.h) calls refresh() when
- * a refresh is due. The provider reports the result, immediately or later, with
- * provider_found() or provider_failed(). The target groups that a provider
- * reported last stay valid until the provider reports new ones.
+ * A provider is one running service discovery. The manager
+ * (discovery/manager.h) calls refresh() when a refresh is due. The provider
+ * reports the result, immediately or later, with provider_found() or
+ * provider_failed(). The target groups that a provider reported last stay valid
+ * until the provider reports new ones.
  *
  * A new kind of discovery needs a struct provider_kind and a row in the table
  * in kinds.h.
@@ -12,10 +12,11 @@
  * Ownership: the manager owns providers; a provider owns its data. All text of
  * a struct discovery_config is borrowed from the struct yaml that it was
  * decoded from.
- * Threads: the manager's loop calls everything but open() and close(). These
- * are called by the thread that applies a configuration or frees the manager.
- * No two of these calls run at the same time. Configurations are immutable once
- * decoded.
+ * Threads: the thread that decodes or examines an entry calls init(), check(),
+ * check_containers() and examine(). The thread that applies a configuration or
+ * frees the manager calls open() and close(). Any thread may call
+ * provider_parse(). The manager's loop calls everything else. For one provider,
+ * no two calls run at the same time. Configurations are immutable once decoded.
  */
 #ifndef DISCOVERY_CORE_PROVIDER_H
 #define DISCOVERY_CORE_PROVIDER_H
@@ -44,8 +45,8 @@ struct discovery_config {
 	int64_t refresh_ms;            /* refresh_interval */
 	struct http_options http;      /* for kinds that send HTTP requests */
 	/*
-	 * The name of the kind and the whole entry as text. Entries with equal
-	 * keys share one provider.
+	 * The name of the kind, followed by the whole entry as text. Entries
+	 * with equal keys share one provider.
 	 */
 	struct str key;
 };
@@ -149,8 +150,8 @@ struct provider {
 	const struct discovery_config *config;
 	void *data; /* made by kind->open() and freed by kind->close() */
 	/*
-	 * the manager's HTTP client, which all providers share; its event loop
-	 * also watches descriptors for them
+	 * the manager's HTTP client, which all providers share; the event loop
+	 * of the client also watches descriptors for providers
 	 */
 	struct http_client *client;
 	const char *user_agent;
@@ -163,8 +164,8 @@ struct provider {
 	int64_t due_ns;
 	/*
 	 * when the refresh in progress began; 0: none is in progress. Only for
-	 * kinds that call provider_refreshed(): for the others, the time of the
-	 * first refresh stays here.
+	 * kinds that call provider_refreshed(): for other kinds, this member
+	 * keeps the time of the first refresh.
 	 */
 	int64_t begun_ns;
 	/* time of the next call of kind->call(); INT64_MAX: none */
@@ -192,8 +193,8 @@ void provider_found(struct provider *p,
 void provider_found_one(struct provider *p, struct target_groups *g);
 
 /*
- * Report that a refresh failed: counts, logs and remembers the error; `what`
- * names the source. The target groups that were found before stay.
+ * Report that a refresh failed: count, log and remember the error; `what` names
+ * the source. The target groups that were found before stay.
  */
 void provider_failed(struct provider *p, const char *what,
 		     const struct err *err);
@@ -222,8 +223,8 @@ void provider_tell(const struct provider *p, const char *what,
 void provider_refresh_within(struct provider *p, int64_t ms);
 
 /*
- * Call p->kind->call() once, in `ms` milliseconds; replace the time of an
- * earlier call of this function.
+ * Call p->kind->call() once, in `ms` milliseconds. This time replaces the time
+ * that an earlier provider_call_within() has set.
  */
 void provider_call_within(struct provider *p, int64_t ms);
 

@@ -169,7 +169,8 @@ static void decode_labels(struct yaml *y, const struct yaml_node *n,
 	}
 	yaml_unique_keys(y, n);
 	/*
-	 * One element more than the map has labels: set_meta() may add a label.
+	 * Allocate one element more than the map has labels, because set_meta()
+	 * may add a label.
 	 */
 	l->count = 0;
 	l->v = arena_array(d->arena, struct label, n->count / 2 + 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Target groups: the result of a discovery, in Prometheus' terms. A target is a
- * list of labels that includes __address__. The labels of a group apply to all
- * of its targets that do not have a label of that name.
+ * list of labels that includes __address__. A label of a group applies to each
+ * target of the group that has no label with the same name.
  *
  * Source: prometheus.io/docs/prometheus/latest/http_sd, "targets" and "labels".
  *

@@ -17,8 +17,8 @@
 #include "discovery/core/group_builder.h"
 
 /*
- * Bodies of the requests. Each is a message, which the prefix of gRPC precedes:
- * five bytes, which contain the length of the message.
+ * Bodies of the requests. Each body is the prefix of a gRPC message (five
+ * bytes, which contain the length of the message), followed by the message.
  */
 extern const struct bytes cri_list_pods;       /* all pods */
 extern const struct bytes cri_list_containers; /* containers that run */
@@ -33,9 +33,9 @@ NODISCARD int cri_answer_check(const struct http_response *r,
 
 /*
  * Make a target of each container, with the labels of its pod. `pods` and
- * `containers` are the messages of the two answers. ERR_CORRUPT: one of these
- * lists is malformed. If only an item of a list is malformed, the item is read
- * as far as possible.
+ * `containers` are the messages of the two answers; each message is a list.
+ * ERR_CORRUPT: one of the lists is malformed. If only an item of a list is
+ * malformed, the item is read as far as possible.
  */
 NODISCARD int cri_answer_map(struct bytes pods, struct bytes containers,
 			     struct group_builder *b, struct err *err);

@@ -16,7 +16,7 @@
 #define SERVICE "http://localhost/runtime.v1.RuntimeService/"
 #define SCHEME  "unix://"
 
-/* Limit on the size of a message, in bytes; the kubelet has the same. */
+/* Limit on the size of a message, in bytes; the kubelet has the same limit. */
 #define MESSAGE_MAX (16 * MIB)
 
 /* Limit on the time of a call. */

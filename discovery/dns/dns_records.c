@@ -31,9 +31,9 @@ int dns_type_number(enum dns_type type)
 }
 
 /*
- * Write the address of a record as text. As in Prometheus, an IPv4 address that
- * is mapped to IPv6 is written as an IPv4 address. Returns false if the length
- * of the address is wrong.
+ * Write the address of a record as text. As in Prometheus, an IPv4-mapped IPv6
+ * address is written as the IPv4 address. Returns false if the length of the
+ * address is wrong.
  */
 static bool read_address(ns_rr rr, struct dns_record *r)
 {

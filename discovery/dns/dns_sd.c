@@ -81,8 +81,8 @@ static void dns_publish(struct provider *p, const struct dns_source *s)
 }
 
 /*
- * Compare two records, for qsort(). Records are sorted, because name servers
- * may rotate them, and another order alone is no change.
+ * Compare two records, for qsort(). Records are sorted because name servers may
+ * rotate them: if only the order differs, the records have not changed.
  */
 static int compare_records(const void *a, const void *b)
 {
@@ -217,7 +217,7 @@ static void dns_on_response(void *ctx, int code, struct bytes response,
 		return;
 	}
 	n->err.code = 0;
-	/* Without records c-ares may pass no message. */
+	/* If there are no records, c-ares may pass no message. */
 	if (response.len)
 		code = dns_records_visit(response, add_to_answer, &a, &n->err);
 	if (!code)

@@ -87,7 +87,9 @@ void dns_search_fini(struct dns_search *s)
 	vec_fini(&s->domains);
 }
 
-/* Return a name below a domain, with a dot at its end. */
+/*
+ * Return the full name that consists of `name` and `domain`, ending with a dot.
+ */
 static char *join_names(struct str name, struct str domain)
 {
 	const char *dot = str_ends(domain, ".") ? "" : ".";

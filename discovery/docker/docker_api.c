@@ -87,8 +87,8 @@ static bool is_repeated(const struct yaml_node *list, size_t i)
 
 /*
  * Return whether any entry of `filters` with the name `name` has values. A
- * filter without values is not sent: Docker ignores most of these, but for
- * some, such as `ancestor` and `volume`, it would return no objects.
+ * filter without values is not sent: Docker ignores most such filters, but
+ * would return no objects for some of them, such as `ancestor` and `volume`.
  */
 static bool has_values(const struct yaml_node *list, struct str name)
 {
@@ -101,8 +101,9 @@ static bool has_values(const struct yaml_node *list, struct str name)
 }
 
 /*
- * Write the values of all entries with the name of entry `i`, which is the
- * first with this name; write nothing if there are no values.
+ * Write the name of entry `i`, and the values of all entries with this name;
+ * write nothing if there are no values. Entry `i` is the first entry with this
+ * name.
  */
 static void write_filter(struct json *j, const struct yaml_node *list, size_t i)
 {

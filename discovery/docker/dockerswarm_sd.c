@@ -18,8 +18,8 @@ enum {
 #define META(name) "__meta_dockerswarm_" name
 
 /*
- * The steps of role tasks after DOCKER_STEPS. Role services has only the first
- * of them.
+ * The steps of role tasks after DOCKER_STEPS. Of these steps, role services has
+ * only SWARM_SERVICES.
  */
 enum {
 	SWARM_SERVICES = DOCKER_FIRST_STEP,
@@ -109,8 +109,8 @@ static bool read_cidr(struct str text, char *out)
 }
 
 /*
- * Add the labels for a service that the targets of the roles services and tasks
- * have in common; `service` NULL: add none.
+ * Add the labels that role services and role tasks both have for a service. If
+ * `service` is NULL, add no labels.
  */
 static void add_service(struct rest_run *r, const struct yaml_node *service)
 {
@@ -133,8 +133,8 @@ static bool is_tcp(const struct yaml_node *port)
 }
 
 /*
- * Add the target of a service at `address` and `port`; NULL: the configured
- * port.
+ * Add the target of a service at `address` and `port`; `port` NULL: the
+ * configured port.
  */
 static void add_service_target(struct rest_run *r,
 			       const struct yaml_node *service,
@@ -327,8 +327,8 @@ static void map_node(struct rest_run *r, const struct yaml_node *node)
 
 /*
  * The functions below write the URLs of lists. The configured filters apply
- * only to the list of the objects of the configured role, not to lists for
- * lookups.
+ * only to the list of objects that become targets, not to the lists from which
+ * these targets only get labels.
  */
 
 static bool write_services_url(struct rest_run *r, size_t i, struct buf *out)

@@ -5,9 +5,9 @@
  * parsed, its last targets stay; when a file is removed, its targets are
  * dropped.
  *
- * Folders are watched, not files: editors and Kubernetes replace a file, or a
- * link to a file, by giving its name to another file, and the watch of a file
- * would stay with the old one.
+ * Folders are watched, not files. Editors and Kubernetes replace a file, or a
+ * link to a file, by giving the same name to a new file; a watch of the old
+ * file would not notice the new file.
  */
 #include "discovery/core/kinds.h"
 
@@ -85,8 +85,8 @@ static char *folder_of(const char *path)
 }
 
 /*
- * Watch the folders of all patterns, except those that have wildcards (? or [)
- * in their own path. Called at every refresh, because a folder may appear
+ * Watch the folders of all patterns, except folders whose own path has
+ * wildcards (? or [). Called at every refresh, because a folder may appear
  * later; watching a folder again has no effect.
  */
 static void watch_folders(struct files *f)
@@ -105,10 +105,10 @@ static void watch_folders(struct files *f)
 }
 
 /*
- * Return whether an event is something else than the creation of a file. A file
- * that was created may still be written, and another event follows when it is
- * closed. Callers must still heed IN_CREATE, because it is the only event for a
- * new link.
+ * Return whether an event is something other than the creation of a file. A new
+ * file may be incomplete, and another event follows when the writer closes the
+ * file. But callers must not ignore IN_CREATE, because IN_CREATE is the only
+ * event for a new link.
  */
 static bool file_sd_is_relevant(const struct inotify_event *e)
 {
@@ -136,8 +136,8 @@ static void on_events(void *ctx, int fd UNUSED, unsigned ready UNUSED)
 			/*
 			 * Each event is followed by a name of e.len bytes,
 			 * which the kernel pads so that the next event is
-			 * aligned. The copy is for the compiler, which knows
-			 * nothing of this.
+			 * aligned. The event is copied because the compiler
+			 * does not know that it is aligned.
 			 */
 			memcpy(&e, u.bytes + at, sizeof(e));
 			if (file_sd_is_relevant(&e))
@@ -200,7 +200,7 @@ static bool file_sd_is_json(const char *path)
 	return dot && (!strcmp(dot, ".json") || !strcmp(dot, ".JSON"));
 }
 
-/* Return the bytes of the target groups of a source. */
+/* Return how many bytes of memory the target groups of a source take. */
 static size_t source_bytes(const struct source *s)
 {
 	return s->groups ? s->groups->arena.used : 0;
@@ -224,9 +224,9 @@ static int check_room(const struct files *f, const struct source *s,
 
 /*
  * Read the file of the source `s`, and replace the target groups of `s`, unless
- * the text is the one that they were made from. On errors the old groups stay.
- * If the groups were replaced, *changed is set to true; otherwise *changed
- * stays as it was.
+ * the file still has the text that these groups were made from. On errors the
+ * old groups stay. If the groups were replaced, *changed is set to true;
+ * otherwise *changed stays as it was.
  */
 static int read_source(struct files *f, struct source *s, bool *changed,
 		       struct err *err)
@@ -266,9 +266,9 @@ static int read_source(struct files *f, struct source *s, bool *changed,
 }
 
 /*
- * Warn that there is no file for `files`, a path or a pattern, but only until
- * the provider has reported a result or a failure: from then on files may come
- * and go.
+ * Warn that no file matches `files` (a path or a pattern), but only until the
+ * provider has reported a result or a failure: from then on files may come and
+ * go.
  */
 static void tell_absent(const struct provider *p, const char *files)
 {
@@ -335,8 +335,8 @@ static void forget_gone(struct provider *p, bool *changed)
 }
 
 /*
- * Why glob() has failed in find_files(). This is a variable of the thread,
- * because glob() passes no context to on_folder().
+ * The reason why glob() has failed in find_files(). The variable is
+ * thread-local, because glob() passes no context to on_folder().
  */
 static _Thread_local struct err folder_failure;
 
@@ -358,7 +358,8 @@ static int on_folder(const char *path, int error)
 /*
  * Expand a pattern. A path without wildcards is returned even if no file
  * exists, so that read_source() reports a missing or unreadable file. If the
- * result is neither 0 nor GLOB_NOMATCH, folder_failure says why.
+ * return value is neither 0 nor GLOB_NOMATCH, glob() has failed, and
+ * folder_failure has the reason.
  */
 static int find_files(const char *pattern, glob_t *g)
 {
@@ -483,7 +484,8 @@ static void check_file(const char *path,
 
 /*
  * Read all files of an entry, and call tell() with the first mistake of each
- * file, and for each pattern that no file matches.
+ * file. Also call tell() for each pattern that no file matches or that cannot
+ * be expanded.
  */
 static void files_examine(const struct discovery_config *base,
 			  void (*tell)(void *ctx, const char *text), void *ctx)

@@ -20,7 +20,7 @@
 
 #include "discovery/core/group_builder.h"
 
-/* A resource. Those before KUBE_ROLES can be the role of a discovery. */
+/* A resource. Resources before KUBE_ROLES can be the role of a discovery. */
 enum kube_resource_id {
 	KUBE_NODE,
 	KUBE_POD,
@@ -40,8 +40,8 @@ enum kube_resource_id {
  */
 struct kube_resource {
 	const char *role; /* name in the configuration; NULL: not a role */
-	const char *api;  /* path of its group and version */
-	const char *name; /* last part of its path */
+	const char *api;  /* path of the API group and version */
+	const char *name; /* last part of the resource's path */
 	bool namespaced;
 	/*
 	 * Adds the labels and targets of an object to the group that was begun

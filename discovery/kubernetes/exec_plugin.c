@@ -43,8 +43,8 @@ struct exec_plugin {
 };
 
 /*
- * Return whether one of the `count` texts in `v` sets the variable that
- * `entry`, "NAME=value", sets.
+ * Return whether one of the `count` texts in `v` sets the same environment
+ * variable as `entry`. All texts have the form "NAME=value".
  */
 static bool env_has(char *const *v, size_t count, const char *entry)
 {
@@ -145,8 +145,8 @@ static void *plugin_wait(void *arg)
 /*
  * Kill the plugin's process group, and reap the plugin. A plugin that runs as
  * another user (sudo) or hangs in the kernel may not end within KILL_MS. A
- * thread then waits for the plugin, so that it delays neither the loop nor the
- * end of everprof.
+ * thread then waits for the plugin, so that the plugin delays neither the loop
+ * nor the end of everprof.
  */
 static void plugin_reap(const struct exec_plugin *x)
 {
@@ -156,7 +156,7 @@ static void plugin_reap(const struct exec_plugin *x)
 	kill(-x->pid, SIGKILL);
 	kill(x->pid, SIGKILL);
 	/*
-	 * If the plugin has ended already, this reaps it, and there is no wait.
+	 * If the plugin has ended already, waitpid() reaps the plugin at once.
 	 */
 	if (waitpid(x->pid, NULL, WNOHANG) != 0)
 		return;
@@ -187,8 +187,8 @@ static void plugin_fail(struct exec_plugin *x, const struct err *err)
 }
 
 /*
- * Read what the plugin has printed, but not more than the output may have.
- * Returns false at the end of the output or on an error.
+ * Read what the plugin has printed, but stop when the output exceeds
+ * OUTPUT_MAX_MIB. Returns false at the end of the output or on an error.
  */
 static bool plugin_read(struct exec_plugin *x)
 {
@@ -337,7 +337,7 @@ void exec_plugin_cancel(struct exec_plugin *x)
 }
 
 /*
- * Read a time zone, Z, +hh:mm or -hh:mm, as seconds east of Greenwich. Returns
+ * Read a time zone (Z, +hh:mm or -hh:mm) as seconds east of Greenwich. Returns
  * false if `text` is not a time zone.
  */
 static bool plugin_read_zone(const char *text, int64_t *seconds)

@@ -32,10 +32,13 @@ struct exec_plugin_config {
 	 * in it, as "NAME=value"; ended by NULL
 	 */
 	char **env;
-	const char *hint; /* how the program is installed; "" : unknown */
+	const char *hint; /* how to install the program; "": unknown */
 };
 
-/* A credential that a plugin has printed; a text that it lacks is empty. */
+/*
+ * A credential that a plugin has printed. A text that the credential lacks is
+ * empty.
+ */
 struct exec_credential {
 	struct yaml y; /* owns the texts */
 	struct str token;

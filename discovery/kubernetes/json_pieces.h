@@ -6,8 +6,8 @@
  * A list is one JSON object. The value of each member is a piece; but if the
  * value of `items` is an array, each of its elements is a piece. A stream is a
  * sequence of JSON objects, each of which is a piece. The text outside of the
- * pieces is checked here. The syntax of the pieces is not: the parser that gets
- * them checks it.
+ * pieces is checked here. The parser that gets the pieces checks the syntax of
+ * the pieces.
  *
  * Source: RFC 8259.
  *
@@ -21,8 +21,8 @@
 #include "base/err.h"
 
 /*
- * Receive a piece. `key` is the name of the member whose value is the piece, or
- * contains it; empty in a stream. An error ends the reading.
+ * Receive a piece. `key` is the name of the member whose value is the piece or
+ * contains the piece; in a stream, `key` is empty. An error ends the reading.
  */
 typedef int (*json_piece_fn)(void *ctx, struct str key, struct bytes piece,
 			     struct err *err);

@@ -14,9 +14,9 @@
 #define NAMESPACE_MAX 256 /* longest name of a namespace, in bytes */
 
 /*
- * If a run of a plugin has failed, or the credential that the plugin printed
- * has expired already or is refused by the API server, the plugin is not run
- * again for this time.
+ * Minimum pause until the next run of a plugin, after the plugin has failed, or
+ * has printed a credential that has expired already or is refused by the API
+ * server.
  */
 #define PLUGIN_PAUSE_NS 5000000000LL
 
@@ -30,14 +30,14 @@ enum kube_origin {
 	KUBE_CONFIG_FILE
 };
 
-/* An access. */
+/* The access of one provider to an API server. */
 struct kube_access {
 	struct provider *p;
 	void (*ready)(struct provider *p);
 	enum kube_origin origin;
 	char *path;              /* of the kubeconfig file */
 	struct file_stamp stamp; /* stamp of that file when it was read last */
-	struct kubeconfig file;  /* server NULL: not read */
+	struct kubeconfig file;  /* not read if file.server is NULL */
 	char *url;               /* NULL: not known yet */
 	char *shown;
 	struct http_config *http;   /* NULL: not known, or out of date */

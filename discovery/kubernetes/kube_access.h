@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Access to a Kubernetes API server: its URL, and the HTTP client's options
- * with the credentials, from the configuration, from the service account of the
- * pod that everprof runs in, or from a kubeconfig file and its credential
- * plugin.
+ * Access to a Kubernetes API server: the URL of the server, and the options of
+ * the HTTP client, which contain the credentials. Both come from the
+ * configuration, from the service account of the pod that everprof runs in, or
+ * from a kubeconfig file and its credential plugin.
  *
  * A kubeconfig file is read again when it has changed. The token of a service
  * account is read again by the HTTP client when its file has changed.
@@ -35,10 +35,11 @@ struct kube_login {
 #define KUBE_ACCESS_PENDING 1
 
 /*
- * Make an access, from `api_server`, a URL, or from `kubeconfig`, the path of a
- * kubeconfig file; if both are empty, from the service account of the pod. The
- * texts are copied. ready() is called when a credential plugin has ended, with
- * or without success, or was cancelled because the kubeconfig file has changed.
+ * Make an access. `api_server` is a URL, and `kubeconfig` is the path of a
+ * kubeconfig file. If both are empty, the access comes from the service account
+ * of the pod. The texts are copied. ready() is called when a credential plugin
+ * has ended, with or without success, or was cancelled because the kubeconfig
+ * file has changed.
  */
 struct kube_access *kube_access_new(struct provider *p, struct str api_server,
 				    struct str kubeconfig,

@@ -20,7 +20,7 @@
  * `role` names the resource, for example "pod"; it is empty if the
  * configuration has no selector for the resource. `label` and `field` are a
  * label selector (app=web) and a field selector (spec.nodeName=a). An object
- * must meet both; an empty one is met by all objects.
+ * must meet both; an empty selector is met by all objects.
  */
 struct kube_selector {
 	struct str role;
@@ -63,8 +63,8 @@ void kube_config_check(struct yaml *y, const struct yaml_node *entry,
 		       struct discovery_config *base);
 
 /*
- * Report an error if the role is a known one other than pod: only the targets
- * of pods have the ID of a container.
+ * Report an error if the role is valid, but is not pod: only the targets of
+ * pods have the ID of a container.
  */
 void kube_config_check_containers(struct yaml *y, const struct yaml_node *entry,
 				  const struct discovery_config *base);

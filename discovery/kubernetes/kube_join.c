@@ -16,17 +16,19 @@ struct seen_port {
 
 /* The state of kube_join_all(). */
 struct joining {
-	struct kube_parts p; /* of the object that is being joined */
+	struct kube_parts p; /* of the current object; see kube_parts.h */
 	VEC(struct label_list) targets;
 	VEC(struct seen_port) seen;
 	struct arena *arena; /* of the groups that are made */
-	size_t lacking; /* number of objects that lack the labels of others */
+	/* number of objects that lack the labels of other objects */
+	size_t lacking;
 };
 
 /*
- * Return whether the object needs joined groups. It does if it has parts other
- * than itself. With attach_metadata.job, a pod always does: the name of its Job
- * comes from the pod itself, so the Job is not one of its parts.
+ * Return whether the object needs joined groups. An object needs them if it has
+ * parts other than the object itself. With attach_metadata.job, every pod needs
+ * them, because the label with the name of the Job is only in joined groups,
+ * although the name comes from the pod itself.
  */
 static bool join_is_needed(const struct joining *j)
 {
@@ -113,7 +115,8 @@ static struct str controller_name(const struct target_groups *g,
 
 /*
  * Return the labels that targets get from a pod and its workload, with `rest`
- * after them. `parts` are the parts of the pod, by POD_NODE and so on.
+ * after them. `parts` are the pod's node, ReplicaSet and Job, indexed by
+ * POD_NODE and so on.
  */
 static const struct label_list *join_pod(struct joining *j,
 					 const struct target_groups *pod,
@@ -155,8 +158,8 @@ static struct str target_port(const struct joining *j,
 
 /*
  * Return the target of `pod` at the port `port`. If several containers have the
- * port, the last of them counts; of several targets of this container with the
- * port, the first. NULL: no container has the port.
+ * port, the last container counts. If this container has several targets with
+ * the port, the first target counts. NULL: no container has the port.
  */
 static const struct label_list *find_container(const struct target_groups *pod,
 					       struct str port)
@@ -301,8 +304,9 @@ static bool is_first_of_pod(struct table *pods,
 }
 
 /*
- * Make the targets of endpoints or of a slice: first one for each of their own
- * targets, then one for each other port of the pods of these targets.
+ * Make the targets of endpoints or of a slice: first a target for each target
+ * that the object itself has, then a target for each further port of the pods
+ * of these targets.
  */
 static void join_endpoints(struct joining *j, const struct target_group *own)
 {

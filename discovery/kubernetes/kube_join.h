@@ -8,9 +8,10 @@
  * slices, get the labels of their node, and the name of the workload
  * (Deployment, Job, CronJob) that controls the pod.
  *
- * Such joined groups use the label lists of the objects that they are made of,
- * so that labels are stored once. The joined groups of an object are made again
- * only when one of the objects that they are made of has changed.
+ * Groups with labels of other objects are called joined groups. Joined groups
+ * use the label lists of the objects that they are made of, so that labels are
+ * stored once. The joined groups of an object are made again only when one of
+ * the objects that they are made of has changed.
  *
  * Ownership: joined groups hold references to the groups of the objects that
  * they are made of.
@@ -25,10 +26,10 @@
 /*
  * Append the target groups of the objects of the role c->role to `out`, which
  * gets a reference to each. Slices of the second IP family of a service are
- * left out. With the role pod, attach_metadata.node and a selector for nodes,
- * pods that are not on one of the selected nodes are left out. Returns the
- * number of objects that lack the labels of other objects, because with those
- * labels the stores would exceed their memory limit.
+ * left out. With the role pod, if attach_metadata.node and a selector for nodes
+ * are set, pods that are not on one of the selected nodes are left out. Returns
+ * the number of objects that lack the labels of other objects, because with
+ * those labels the stores would exceed their memory limit.
  */
 size_t kube_join_all(struct kube_stores *s, const struct kube_config *c,
 		     struct target_groups_list *out);

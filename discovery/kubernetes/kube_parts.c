@@ -85,7 +85,10 @@ static void parts_add_pod(struct kube_parts *p, const struct target_groups *pod,
 				  NULL;
 }
 
-/* Add the pod and the node of a target of endpoints, and the pod's parts. */
+/*
+ * Add the parts of a target of endpoints: its pod and its node, and the
+ * ReplicaSet and the Job of the pod.
+ */
 static void parts_add_target(struct kube_parts *p, const struct label_list *l)
 {
 	struct str kind = kube_list_label(l, p->names->kind);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of an object: the objects from which its groups take labels. Parts
- * are the object itself, its namespace, the node and the ReplicaSet or Job of a
- * pod, and the service and the pods of endpoints or slices, with the parts of
- * these pods.
+ * The parts of an object: the objects from which its groups take labels. Each
+ * object has itself and its namespace as parts. A pod also has its node and its
+ * ReplicaSet or Job. Endpoints and slices also have their service and their
+ * pods, with the node and the ReplicaSet or Job of each of these pods.
  *
  * Ownership: parts are borrowed from the stores.
  * Threads: the manager's loop.
@@ -30,9 +30,9 @@ struct endpoint_names {
 	 */
 	const char *protocol;
 	/*
-	 * for an address that belongs to an object of kind Node: true if the
-	 * label `node` names the node, and the label `name` does so only
-	 * without it; false if the label `name` always does
+	 * which label names the node, if the target's address belongs to an
+	 * object of kind Node. true: the label `node` or, if `node` is absent,
+	 * the label `name`. false: the label `name`
 	 */
 	bool node_first;
 };

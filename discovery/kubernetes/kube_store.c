@@ -6,9 +6,10 @@
 #include "discovery/rest/document.h"
 
 /*
- * Bytes that an object takes in addition to its key and the arenas of its
- * groups, which have their text and arrays: its struct, the struct of its
- * groups, its slots in the table, and the overhead of the allocator.
+ * Bytes that an object takes in addition to its key and to the arenas of its
+ * groups: the struct of the object, the struct of its groups, its slots in the
+ * table, and the overhead of the allocator. The arenas have the arrays of the
+ * groups, and those texts that are not in the text pool.
  */
 #define OBJECT_ROOM 300
 
@@ -150,8 +151,8 @@ static void kube_object_set(struct kube_stores *s, struct kube_object *o,
 }
 
 /*
- * Add or replace the object with the key `key`; take over the reference to
- * `own`, its groups, also on an error.
+ * Add or replace the object with the key `key`, whose groups are `own`. Take
+ * over the reference to `own`, also on an error.
  */
 static int kube_put_key(struct kube_stores *s, enum kube_resource_id id,
 			const char *key, struct target_groups *own,
@@ -161,7 +162,7 @@ static int kube_put_key(struct kube_stores *s, enum kube_resource_id id,
 	uint32_t n = kube_find_key(one, key);
 	size_t room = n == TABLE_NONE ? kube_object_room(key) : 0;
 	struct kube_object *o = n == TABLE_NONE ? NULL : &one->objects.v[n];
-	/* What it replaces is freed. */
+	/* The groups that `own` replaces are freed, so they do not count. */
 	size_t old = o && o->own ? o->own->arena.used : 0;
 
 	if (s->bytes - old + room + own->arena.used > s->bytes_max) {

@@ -16,7 +16,7 @@
 /* Maximum bytes of all objects of a discovery, with their joined groups. */
 #define KUBE_BYTES_MAX (512 * MIB)
 
-/* An object. */
+/* A Kubernetes object, kept as target groups. */
 struct kube_object {
 	char *key; /* namespace/name, or /name */
 	/* target groups of the object itself (see kube_resource.h) */
@@ -27,8 +27,8 @@ struct kube_object {
 	 */
 	struct target_groups *joined;
 	/*
-	 * number of the watch's newest list when the object was put last; see
-	 * kube_store_sweep()
+	 * number of the list that was the watch's newest list when the object
+	 * was last put into the store; see kube_store_sweep()
 	 */
 	uint32_t list;
 };
@@ -79,8 +79,8 @@ void kube_object_join(struct kube_stores *s, struct kube_object *o,
 		      struct target_groups *joined);
 
 /*
- * Remove the objects of a namespace (empty: all objects) that list number
- * `list` did not have.
+ * Remove the objects that list number `list` did not have; if `namespace` is
+ * not empty, remove only objects in `namespace`.
  */
 void kube_store_sweep(struct kube_stores *s, enum kube_resource_id id,
 		      struct str namespace, uint32_t list);

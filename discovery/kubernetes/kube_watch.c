@@ -12,7 +12,7 @@
 #include "discovery/rest/document.h"
 
 /*
- * The URLs of the lists and watches of a resource of Kubernetes.
+ * The URLs with which a Kubernetes resource is listed and watched.
  *
  * Source: kubernetes.io/docs/reference/using-api/api-concepts.
  */
@@ -99,10 +99,10 @@ static int64_t kube_url_add_watch(const struct kube_watch *w, struct buf *url)
 #define PAUSE_RESET_NS  120000000000LL
 #define RETRY_AFTER_MAX 300 /* seconds */
 /*
- * A watch request that ends sooner than this, and had no change of an object,
- * counts as failed. If a watch request ends without an error, the next request
- * of the watch starts no sooner than this long after the start of the one that
- * ended.
+ * A watch request that lasts for less than this time, and reports no change of
+ * an object, counts as failed. After a watch request without an error, the next
+ * request of the watch starts no earlier than this time after the start of the
+ * previous request.
  */
 #define WATCH_SHORT_NS 1000000000LL
 /*
@@ -306,8 +306,9 @@ static int watch_take_event(struct kube_watch *w, const struct yaml_node *root,
 }
 
 /*
- * Called with each piece of an answer: for a list, an object or the value of a
- * member, of which only the metadata is used; for a watch request, an event.
+ * Called with each piece of an answer. The pieces of a list are its objects,
+ * and the values of its other members, of which only `metadata` is used. The
+ * pieces of the answer to a watch request are events.
  */
 static int watch_on_piece(void *ctx, struct str key, struct bytes text,
 			  struct err *err)
@@ -452,8 +453,9 @@ static void list_on_answer(struct kube_watch *w, const struct http_response *r)
 			&err, ERR_INVALID,
 			"the list is not complete: the answer ended too early");
 	/*
-	 * The next page, or the list in another way, is requested at once;
-	 * watch_fail() sets a later time.
+	 * The request for the next page, or the request that list_retry() has
+	 * chosen, starts at once. After a failure, watch_fail() sets a later
+	 * time.
 	 */
 	w->due_ns = 0;
 	if (!rc && !w->next) {

@@ -12,11 +12,11 @@
  * from the new list are removed. After an error, there is a pause of at least
  * 0.8 seconds, which grows to at most 60 seconds; a header Retry-After in an
  * answer with status 429 or above sets the length of the pause instead. Two
- * errors cause no pause: a 410 to a watch request, unless the last list ended
- * only moments ago, and the failure of a list that can be requested in another
- * way, for example without pages. After a watch request without an error, the
- * next one starts at the earliest one second after the start of that request.
- * The objects stay while the server does not answer.
+ * errors cause no pause: the failure of a list that can be requested in another
+ * way (for example without pages), and a 410 to a watch request (unless the
+ * last list ended only moments ago). After a watch request without an error,
+ * the next watch request starts no earlier than one second after the start of
+ * the previous request. The objects stay while the server does not answer.
  *
  * Source: kubernetes.io/docs/reference/using-api/api-concepts, "Efficient
  * detection of changes" and "Retrieving large results sets in chunks".
@@ -44,11 +44,12 @@ enum kube_phase {
 /* How recent a list must be; see resourceVersion in the source above. */
 enum kube_freshness {
 	/*
-	 * of the version kube_watch.version, or at least as new if the list is
-	 * requested as one page; version NULL: of any age
+	 * a list of the version kube_watch.version or, if the list is requested
+	 * as one page, of this version or a newer version. If
+	 * kube_watch.version is NULL, a list of any age
 	 */
 	KUBE_CACHED,
-	KUBE_FRESH /* the newest */
+	KUBE_FRESH /* the newest list */
 };
 
 /* The lists and watch requests of one resource in one namespace. */
@@ -98,7 +99,7 @@ struct kube_watch {
 	int64_t paused_ns; /* when the last pause began */
 };
 
-/* A session. */
+/* The session of one discovery: its watches and its stores. */
 struct kube_session {
 	struct provider *p;
 	const struct kube_config *config;
@@ -132,7 +133,8 @@ void kube_session_add(struct kube_session *s, enum kube_resource_id id,
 
 /*
  * Start the requests that are due. Returns the milliseconds until the next
- * request is due; INT64_MAX: no watch waits for a time.
+ * request is due; INT64_MAX: every watch waits for something else (an answer, a
+ * credential plugin, or the end of the list of another watch).
  */
 int64_t kube_session_run(struct kube_session *s);
 

@@ -126,7 +126,10 @@ static void kubeconfig_impersonate(struct kubeconfig *k,
 		struct buf escaped = { 0 };
 		const char *name;
 
-		/* A key such as acme.com/project is no part of a header name. */
+		/*
+		 * A key such as acme.com/project has characters that a header
+		 * name cannot have.
+		 */
 		url_escape(key, &escaped);
 		name = arena_printf(&k->y.arena, "Impersonate-Extra-%s",
 				    buf_cstr(&escaped));

@@ -55,9 +55,9 @@ static void *kube_open(struct provider *p)
 }
 
 /*
- * Add watches for the wanted resources: if `namespaced`, for those whose
- * objects are in namespaces, else for the others. `namespace` is the namespace
- * that these watches are for; empty: all namespaces.
+ * Add a watch for each wanted resource whose member `namespaced` is equal to
+ * the argument `namespaced`. `namespace` is the namespace that these watches
+ * are for; empty: all namespaces.
  */
 static void kube_add_watches(struct kube_source *s, struct str namespace,
 			     bool namespaced)
@@ -168,7 +168,7 @@ static int64_t kube_publish_due(struct provider *p)
 static void kube_call(struct provider *p)
 {
 	struct kube_source *s = p->data;
-	/* In this order: an expired credential wakes watches. */
+	/* In this order: killing a plugin that ran too long wakes watches. */
 	int64_t left = kube_access_expire(s->session.access);
 	int64_t run = kube_session_run(&s->session);
 	int64_t publish = kube_publish_due(p);

@@ -38,7 +38,7 @@ static int begin_instances(struct rest_run *r, struct err *err)
 	return rc ? rc : keystone_need(r, "network", err);
 }
 
-/* The steps. */
+/* The indexes of the steps in instance_steps. */
 enum {
 	STACK_PORTS,
 	STACK_FLOATING,

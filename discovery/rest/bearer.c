@@ -14,9 +14,9 @@ bool bearer_is_fresh(const struct bearer *b)
 
 /*
  * Return when the token in `root`, the root of an answer, expires, in ms of the
- * Unix time; a time in the past: the answer does not say it. An answer has the
- * seconds that are left (`expires_in`), or only the second at which the token
- * expires (`expires_on`: Azure's App Service).
+ * Unix time; the current time: the answer does not say when, or the token has
+ * expired. An answer has the seconds that are left (`expires_in`), or only the
+ * second at which the token expires (`expires_on`: Azure's App Service).
  */
 static int64_t bearer_expiry(const struct yaml_node *root)
 {

@@ -198,9 +198,10 @@ static bool is_code(struct str s)
 struct str rest_answer_code(const struct yaml_node *root)
 {
 	/*
-	 * The paths of the error code in the answers of, in this order, STS,
-	 * EC2, Azure, Google, OAuth 2.0 (RFC 6749, 5.2), Keystone, the agent
-	 * of an AWS container, and the metadata service of an AWS instance.
+	 * The paths of the error code in the answers of these services, in this
+	 * order: STS, EC2, Azure, Google, OAuth 2.0 (RFC 6749, 5.2), Keystone,
+	 * the agent of an AWS container, and the metadata service of an AWS
+	 * instance.
 	 */
 	static const char *const paths[] = { "Error.Code", "Errors.Error.Code",
 					     "error.code", "error.status",

@@ -30,8 +30,8 @@ struct rest_account_kind {
 	int (*next)(void *data, struct rest_request *q, struct err *err);
 	/*
 	 * Takes the answer to the request that next() wrote. If no complete
-	 * answer arrived, a->code is not 0. If one arrived, its status can
-	 * still be that of an error. Returning an error ends the refresh.
+	 * answer arrived, a->code is not 0. The status of a complete answer can
+	 * still be an error status. Returning an error ends the refresh.
 	 */
 	int (*take)(void *data, const struct http_response *a, struct err *err);
 	/* Forgets the credentials, because an API has refused them. */
@@ -103,8 +103,9 @@ NODISCARD int rest_answer_check(const struct http_response *a, bool is_xml,
 				struct err *err);
 
 /*
- * Return the error code in an answer, or an empty text if none is found. What
- * does not look like an error code, but could be a secret, is not returned.
+ * Return the error code in an answer, or an empty text if none is found. A text
+ * that does not look like an error code is not returned, because the text could
+ * be a secret.
  */
 struct str rest_answer_code(const struct yaml_node *root);
 

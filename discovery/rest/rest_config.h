@@ -44,8 +44,8 @@ struct rest_config {
 void rest_init(struct discovery_config *base);
 
 /*
- * Decode the key `role`, and set rest_config.table to the table of the kind
- * that has this role. Reports an error if there is none.
+ * Decode the key `role`, and set rest_config.table to the kind's table for this
+ * role. Reports an error if the kind has no such role.
  */
 void rest_decode_role(struct yaml *y, const struct yaml_node *n, void *config);
 

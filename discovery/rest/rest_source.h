@@ -32,20 +32,23 @@ struct rest_run;
 /* How the pages of an answer follow each other. */
 enum rest_paging {
 	REST_SINGLE, /* there is one page */
-	/* the answer has the number of the next page; absent or null: none */
+	/*
+	 * the answer has the number of the next page; if the number is absent
+	 * or null, there is no next page
+	 */
 	REST_NEXT_NUMBER,
 	/* the answer has the total number of pages */
 	REST_PAGE_COUNT,
 	/* the answer has the URL of the next page */
 	REST_NEXT_URL,
 	/*
-	 * the answer has the URL of the next page, of which only the query
-	 * counts, because servers behind a proxy do not know their own URL
+	 * the answer has the URL of the next page. Only the query of this URL
+	 * is used, because servers behind a proxy do not know their own URL
 	 */
 	REST_NEXT_QUERY,
 	/*
 	 * the answer has a token that the request for the next page must
-	 * contain; absent or empty: none
+	 * contain; if the token is absent or empty, there is no next page
 	 */
 	REST_NEXT_TOKEN,
 	/*
@@ -81,18 +84,18 @@ struct rest_step {
 	/* path of the text by which rest_lookup() finds items */
 	const char *index;
 	/*
-	 * Writes URL number `i` of the step: `out` contains the base URL, to
-	 * which this function appends path and query, or which it replaces.
-	 * Called with i = 0, 1, … until it returns false, and for a further
-	 * page perhaps again with the same `i`. NULL: the step has one URL, the
-	 * base URL and `path`.
+	 * Writes URL number `i` of the step. When this function is called,
+	 * `out` contains the base URL; the function appends path and query, or
+	 * replaces the base URL. Called with i = 0, 1, … until it returns
+	 * false, and perhaps again with the same `i` for a further page. NULL:
+	 * the step has one URL, the base URL followed by `path`.
 	 */
 	bool (*url)(struct rest_run *r, size_t i, struct buf *out);
 	/* Writes the body of a POST request; NULL: GET requests. */
 	void (*body)(struct rest_run *r, struct buf *out);
 	/*
-	 * Takes each item at once, so that answers of many requests are not
-	 * kept. NULL: items are kept, or made into targets.
+	 * Takes each item as soon as its page has come, so that answers of many
+	 * requests are not kept. NULL: items are kept, or made into targets.
 	 */
 	void (*take)(struct rest_run *r, const struct yaml_node *item);
 	/*
@@ -101,8 +104,9 @@ struct rest_step {
 	long tolerated;
 	enum rest_paging paging;
 	/*
-	 * any failure, except that a limit of everprof is exceeded, only means
-	 * that there are no items; logged at LOG_DEBUG
+	 * whether the refresh goes on without the items of a request that has
+	 * failed, unless a limit of everprof is exceeded; the failure is logged
+	 * at LOG_DEBUG
 	 */
 	bool is_optional;
 };

@@ -2,15 +2,15 @@
 /*
  * XML input as YAML nodes, so that one reader serves answers in XML and JSON.
  *
- * An element without attributes and child elements is a scalar with its text.
- * Any other element is a map with a key for each name of its child elements;
- * children with the same name are a list. An attribute is the key "@<name>",
- * and the text of an element with attributes or children is the key "#text",
- * unless it is only white space. The root element's value is the result; the
- * root's name does not matter.
+ * An element with neither attributes nor child elements is a scalar with its
+ * text. Any other element is a map with a key for each name of its child
+ * elements; children with the same name are a list. An attribute has the key
+ * "@<name>", and the text of an element with attributes or children has the key
+ * "#text", unless the text is only white space. The root element's value is the
+ * result; the root's name does not matter.
  *
- * Limits: those of yaml.h. Document type declarations are refused, and with them
- * entities that the document defines.
+ * Limits: those of yaml.h. Document type declarations are refused, and with
+ * them entities that the document defines.
  *
  * Ownership: nodes are in the arena of the document.
  * Threads: one thread per document.

@@ -61,9 +61,10 @@ static const struct field_row database_fields[] = {
 };
 
 /*
- * Add the target of a database. The host of its address is the private one or,
- * if there is none, the public one. As in Prometheus, the port of the
- * connection is not used, because it is not the port of an exporter.
+ * Add the target of a database. The address of the target has the private host
+ * of the database or, if there is none, the public host. As in Prometheus, the
+ * port of the connection is not used, because it is not the port of an
+ * exporter.
  */
 static void map_database(struct rest_run *r, const struct yaml_node *db)
 {

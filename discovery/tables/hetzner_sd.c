@@ -186,8 +186,8 @@ static void hetzner_init(struct discovery_config *base)
 }
 
 /*
- * Check an entry. If it has no `endpoint`, set the base URL of the API that the
- * role asks.
+ * Check an entry. If the entry has no `endpoint`, set the default base URL of
+ * its role.
  */
 static void hetzner_check(struct yaml *y, const struct yaml_node *entry,
 			  struct discovery_config *base)

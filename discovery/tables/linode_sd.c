@@ -19,7 +19,7 @@ struct linode_config {
 	struct str region;
 };
 
-/* The steps. */
+/* The indices of linode_steps. */
 enum {
 	LINODE_IPS,
 	LINODE_RANGES,
@@ -71,7 +71,8 @@ static void linode_append(const struct rest_run *r, struct buf *list,
 
 /*
  * Set the IPv4 addresses of an instance: the first public one, the first
- * private one, and all others in a->extra.
+ * private one, and all others in a->extra. Leave out the addresses that the
+ * step LINODE_IPS has not found.
  */
 static void find_v4(struct rest_run *r, const struct yaml_node *instance,
 		    struct linode_addresses *a)
@@ -133,7 +134,7 @@ static void add_linode_address(struct rest_run *r, const char *label,
 }
 
 /*
- * Append a last separator to `list`, unless it is empty, add `list` as the
+ * If `list` is not empty, append a last separator to it. Then add `list` as the
  * value of a label, and free `list`.
  */
 static void add_appended(struct rest_run *r, const char *label,

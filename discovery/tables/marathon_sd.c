@@ -23,9 +23,9 @@ struct marathon_config {
 	struct str token_file;
 };
 
-/* The ports of an app. Each task of the app has a target for each of them. */
+/* The ports of an app. Each task of the app has a target for each port. */
 struct app_ports {
-	/* 0: the port of the task with the same index is used */
+	/* 0: the task's port with the same index is used */
 	VEC(int64_t) numbers;
 	/* an object for each port, which can have labels; NULL: none */
 	const struct yaml_node *list;
@@ -78,8 +78,8 @@ static void find_ports(const struct yaml_node *app, struct app_ports *p)
 }
 
 /*
- * Take the ports of `task` as those of the app, which names none. All later
- * tasks of the app get these ports, too, as in Prometheus.
+ * Take the ports of `task` as the ports of the app, because the app names no
+ * ports. All later tasks of the app get these ports, too, as in Prometheus.
  */
 static void take_task_ports(struct app_ports *p, const struct yaml_node *task)
 {

@@ -53,8 +53,8 @@ static bool nomad_write_list_url(struct rest_run *r, size_t i, struct buf *out)
 }
 
 /*
- * Write the URL of the list of the instances of service number `i`, which the
- * first step has found. Returns false if there are fewer services.
+ * Write the URL that lists the instances of service number `i`. The first step
+ * has found the services. Returns false if there are fewer services.
  */
 static bool nomad_write_service_url(struct rest_run *r, size_t i,
 				    struct buf *out)

@@ -87,7 +87,7 @@ static void add_parameter_items(struct buf *out, const struct yaml_node *list)
 }
 
 /*
- * Add a label for each parameter in `map`. Its name is
+ * Add a label for each parameter in `map`. The name of the label is
  * "__meta_puppetdb_parameter_", then `prefix`, then the key. An object within
  * an object gives labels whose names contain both keys. The recursion is
  * bounded by YAML_DEPTH_MAX.

@@ -9,8 +9,8 @@
 #include "remotewrite/wire/write_request.h"
 
 /*
- * Bytes of a request for labels and framing, in addition to one profile of the
- * maximum size.
+ * Room in a request for labels and framing, in bytes, in addition to one
+ * profile of the maximum size.
  */
 #define FRAME_ROOM (2 * MIB)
 
@@ -41,7 +41,7 @@ struct receiver {
 struct writing {
 	struct receiver *r;
 	struct store_tools *tools;
-	struct buf *message; /* the decompressed request, which `tools` has */
+	struct buf *message; /* the decompressed request; belongs to `tools` */
 	struct write_outcome *out;
 	int64_t deadline_ns;
 	/* LSNs of the first and the last sample that have to be durable. */
@@ -153,9 +153,9 @@ static int append_sample(struct writing *w, struct labels *labels,
 }
 
 /*
- * Append the samples of the series `s`. Returns an error only if the error is
- * temporary (profile_store_may_retry()); samples with other errors are refused, and
- * the next ones are appended.
+ * Append the samples of the series `s`. Returns only temporary errors; see
+ * profile_store_may_retry(). After any other error, the sample is refused, and
+ * the next one is appended.
  */
 static int append_series(struct writing *w, struct write_series *s,
 			 struct err *err)

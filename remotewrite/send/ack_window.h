@@ -44,7 +44,7 @@ void ack_window_fini(struct ack_window *w);
 /*
  * Add a sample; `end` is the place in the log after it. Returns the number of
  * the sample in the window, for ack_window_ack(). end.position must be higher
- * than that of the sample that was added before.
+ * than in the previous call.
  */
 uint64_t ack_window_add(struct ack_window *w, struct log_place end);
 
@@ -55,7 +55,7 @@ uint64_t ack_window_add(struct ack_window *w, struct log_place end);
 bool ack_window_ack(struct ack_window *w, uint64_t number);
 
 /*
- * Note that the samples before `end` that are not in the window need no
+ * Record that the samples before `end` that are not in the window need no
  * acknowledgement. If the window is empty, w->acked moves to `end` now;
  * otherwise as soon as all samples that are in the window now are acknowledged.
  * Returns whether w->acked has moved.

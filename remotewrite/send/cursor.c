@@ -147,10 +147,10 @@ static int cursor_load(struct file *f, struct cursor_state *state,
 }
 
 /*
- * There is no cursor file `path`: return whether this is because an earlier
- * cursor_open() renamed it to `path`.unread, and then could not create a new
- * one. This is assumed if `path`.unread exists, or if the disk does not tell
- * whether it exists.
+ * Called if there is no cursor file `path`. Return whether an earlier
+ * cursor_open() renamed the file to `path`.unread, and then could not create a
+ * new one. This is assumed if `path`.unread exists, or if the disk does not
+ * tell whether `path`.unread exists.
  */
 static bool cursor_was_kept(struct fs *fs, const char *path)
 {

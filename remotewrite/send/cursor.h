@@ -37,8 +37,9 @@ struct cursor_state {
 	uint64_t safe;
 	/*
 	 * number: logged_sample.number of the sample after the position
-	 * `acked`, if none is lost. sample_ms: time of the sample before that
-	 * position; the file stores it in whole seconds. 0: not known.
+	 * `acked`, if no sample is lost there. sample_ms: time of the sample
+	 * before that position; the file stores it in whole seconds. In both,
+	 * 0: not known.
 	 */
 	uint64_t number;
 	int64_t sample_ms;
@@ -52,7 +53,7 @@ enum cursor_origin {
 	CURSOR_READ, /* the file */
 	CURSOR_NEW,  /* there is no file, and the caller gave the state */
 	/*
-	 * An earlier state was lost, so nothing counts as acknowledged:
+	 * An earlier state was lost, so nothing counts as acknowledged.
 	 * CURSOR_DAMAGED: no slot of the file is intact. CURSOR_UNREADABLE: the
 	 * disk cannot read the file, which is renamed to `path`.unread; or
 	 * there is only `path`.unread, because an earlier cursor_open() renamed

@@ -62,8 +62,8 @@ NODISCARD int pusher_new(const struct pusher_options *o, struct pusher **out,
 void pusher_free(struct pusher *p);
 
 /*
- * Add a sample. If the samples that wait then fill a request, send the request.
- * Errors as pusher_flush().
+ * Add a sample. If the waiting samples are now enough to fill a request, send a
+ * request. The errors are those of pusher_flush().
  */
 NODISCARD int pusher_add(struct pusher *p, const struct sample *s,
 			 struct err *err);

@@ -271,7 +271,7 @@ static struct metric *metric_of(const struct queue *q, enum sample_fate fate)
 	}
 }
 
-/* Note that a sample with the time `ms` was accepted. */
+/* Record that a sample with the time `ms` was accepted. */
 static void note_sent(struct queue *q, int64_t ms) REQUIRES(q->mu)
 {
 	if (ms > q->sent_ms)

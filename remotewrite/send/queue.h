@@ -59,9 +59,9 @@ NODISCARD int queue_start(const struct queue_options *o,
 /*
  * Make the queue use the rules of `config` and the labels `external`, which are
  * borrowed. Called at the start, and after a reload that has not changed the
- * configuration of the queue: the rules and labels of the new configuration are
- * then equal to those of the old one, but the queue must borrow them from the
- * new one, because the old one is freed afterwards.
+ * configuration of the queue. The new rules and labels are then equal to the
+ * old ones, but the queue must borrow the new ones, because the old
+ * configuration is freed afterwards.
  */
 void queue_set_rules(struct queue *q, const struct remote_write_config *config,
 		     const struct label *external, size_t external_count);

@@ -46,8 +46,9 @@ static void report_cursor(const struct queue *q, const char *what,
 }
 
 /*
- * Report that the cursor file could not be written, once until it is saved
- * again, because each acknowledged request tries to write it.
+ * Report that the cursor file could not be written. Report this only once until
+ * the file is saved again, because each acknowledged request tries to write the
+ * file.
  */
 static void queue_tell_unsaved(struct queue *q, const char *what,
 			       const struct err *err)
@@ -212,8 +213,8 @@ static void make_cursor(struct queue *q)
 }
 
 /*
- * Note that the state in the cursor file is not durable yet, so that the next
- * queue_sync_cursor() writes and syncs it again.
+ * Record that the state in the cursor file is not durable yet, so that the next
+ * queue_sync_cursor() writes and syncs the state again.
  */
 static void note_unsynced(struct queue *q)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Structures that the files of a queue share. No other file includes this
- * header.
+ * Structures that the source files queue*.c and shard.c share. Apart from
+ * tests, no other source file includes this header.
  *
  * Ownership: the queue owns its shards; a shard owns the samples that wait in
  * it.
@@ -43,7 +43,7 @@ struct queue_metrics {
 	struct metric *dropped_rules;   /* by write_relabel_configs */
 	struct metric *dropped_age;     /* by sample_age_limit */
 	struct metric *dropped_backlog; /* by max_backlog */
-	struct metric *dropped_damaged; /* lost, damaged, or invalid labels */
+	struct metric *dropped_damaged; /* lost, damaged or badly labelled */
 	struct metric *passed_over;     /* places; see sample_log.skip() */
 	struct metric *bytes;
 	struct metric *raw_bytes;
@@ -112,8 +112,8 @@ struct queue {
 	size_t sending;    /* shards that are sending a batch */
 	size_t held_bytes; /* memory of samples that are not finished */
 	/*
-	 * samples whose queued_sample.number is lower are sent even in a batch
-	 * that is not full
+	 * samples whose queued_sample.number is below this value are sent even
+	 * in a batch that is not full
 	 */
 	uint64_t due_before;
 	uint64_t drop_until; /* samples before this position are given up */

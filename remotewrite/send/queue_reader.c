@@ -169,8 +169,8 @@ struct skipped {
 /*
  * Skip samples, without reading their bodies, until the rest of the log has at
  * most `until_bytes` bytes and its first sample is not from before `before_ms`.
- * Stop earlier at the end of the log, if the disk cannot read a sample, or if
- * the queue stops. Add the skipped samples to *out.
+ * Stop earlier if the log ends, if the disk cannot read a sample, or if the
+ * queue stops. Add the skipped samples to *out.
  */
 static void skip_backlog(struct reader *r, uint64_t until_bytes,
 			 int64_t before_ms, struct skipped *out)
@@ -218,8 +218,8 @@ static void report_skipped(struct reader *r, const struct skipped *s)
 }
 
 /*
- * Return the lowest position between `from` and `to` from which on the log has
- * at most `max` bytes; `to` if there is none.
+ * Return the lowest position between `from` and `to` after which the rest of
+ * the log has at most `max` bytes. Return `to` if there is no such position.
  */
 static uint64_t position_of_bytes(struct sample_log *log, uint64_t max,
 				  uint64_t from, uint64_t to)
@@ -368,8 +368,8 @@ static void do_upkeep(struct reader *r)
 
 /*
  * Hand a sample to its shard, as soon as there is room. If max_backlog
- * meanwhile drops samples behind it, drop the sample, too. If the queue stops
- * meanwhile, free the sample without an acknowledgement.
+ * meanwhile drops later samples of the log, drop this sample, too. If the queue
+ * stops meanwhile, free the sample without an acknowledgement.
  */
 static void hand_over(struct reader *r, struct queued_sample *i, uint64_t hash)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Decides what becomes of a batch after an attempt to send it, and how long to
- * wait before the next attempt. All functions are pure.
+ * wait before the next attempt. All functions except retry_random() are pure.
  *
  * Source: Prometheus, storage/remote/client.go and queue_manager.go. Unlike
  * Prometheus, everprof gives up a batch only after status 400 from a receiver
@@ -53,8 +53,8 @@ struct retry_bounds {
 };
 
 /*
- * Return a random number for retry_backoff_ms(). Processes that were started
- * alike get different ones.
+ * Return a random number for retry_backoff_ms(). Processes get different
+ * numbers even if they call this function at the same time.
  */
 uint64_t retry_random(void);
 

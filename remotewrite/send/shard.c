@@ -207,7 +207,10 @@ static struct batch take_given_up(struct queue *q, struct batch *b)
 	return out;
 }
 
-/* Format the earliest and the latest time of a batch; samples have any order. */
+/*
+ * Format the earliest and the latest time of a batch. The samples may have any
+ * order.
+ */
 static void batch_times(const struct batch *b, char from[40], char to[40])
 {
 	int64_t first = INT64_MAX;
@@ -237,8 +240,8 @@ static void report_given_up(struct shard *s, const struct batch *b)
 }
 
 /*
- * Drop the samples of a batch that max_backlog has given up. Returns whether
- * there were any.
+ * Drop those samples of a batch that max_backlog has given up. Returns whether
+ * there were such samples.
  */
 static bool shard_give_up(struct shard *s, struct batch *b)
 {
@@ -296,9 +299,9 @@ static void labels_of_sample(const struct queued_sample *i, struct buf *out)
 }
 
 /*
- * Log that the receiver will never accept some or all profiles of a batch. At
- * most the text of the response (in a->error) names some of the refused ones,
- * so also log the labels of the first profile of the batch.
+ * Log that the receiver will never accept some or all profiles of a batch. The
+ * text of the response (in a->error) may name some of the refused profiles, but
+ * need not, so also log the labels of the first profile of the batch.
  */
 static void report_refusal(struct shard *s, const struct batch *b,
 			   const struct attempt *a)
@@ -385,9 +388,9 @@ static enum retry_verdict send_rest(struct shard *s, struct batch *b)
 }
 
 /*
- * Finish a batch of which the receiver refused some or all profiles. Which of
- * them it has stored is not known, only how many, so the first ones count as
- * stored.
+ * Finish a batch of which the receiver refused some or all profiles. The
+ * receiver tells only how many profiles it has stored, not which, so the first
+ * ones count as stored.
  */
 static void finish_refused(struct shard *s, struct batch *b)
 {
@@ -424,15 +427,15 @@ static void send_batch(struct shard *s, struct batch b)
 	}
 }
 
-/* Note that the shard is not sending a batch any more. */
+/* Record that the shard is not sending a batch any more. */
 static void end_batch(struct shard *s)
 {
 	mutex_lock(&s->q->mu);
 	s->q->sending--;
 	/*
-	 * Wake the reader. If it waits because of HELD_MAX, it wakes the other
-	 * shards, which send batches that are not full if no shard is sending
-	 * now.
+	 * Wake the reader. If the reader waits because of HELD_MAX, it wakes
+	 * the shards. If no shard is sending then, the shards send batches that
+	 * are not full.
 	 */
 	pthread_cond_broadcast(&s->q->room);
 	mutex_unlock(&s->q->mu);

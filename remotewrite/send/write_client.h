@@ -6,7 +6,7 @@
  *
  * Ownership: write_client_free() frees a client. Its options are borrowed for
  * as long as the client is used.
- * Threads: one thread uses a client; write_client_wake() may be called from any.
+ * Threads: one thread uses a client; any thread may call write_client_wake().
  */
 #ifndef REMOTEWRITE_SEND_WRITE_CLIENT_H
 #define REMOTEWRITE_SEND_WRITE_CLIENT_H
@@ -57,7 +57,7 @@ void write_client_begin(struct write_client *c);
 
 /*
  * Add a sample; s->labels is the output of write_labels_encode(). ERR_CORRUPT:
- * the body is damaged; the message is as before.
+ * the body of the sample is damaged; the message stays as before.
  */
 NODISCARD int write_client_add(struct write_client *c,
 			       const struct logged_sample *s, struct err *err);

@@ -55,8 +55,8 @@ void write_body_digest(struct bytes body, struct buf *out);
 /*
  * Check `body` against `content_digest`, the value of the header Content-Digest
  * ("": it is missing). Of the digests in the header, only SHA-256 is checked.
- * ERR_AGAIN: the SHA-256 of the body is another one, so something on the way
- * has changed the body or cut it short.
+ * ERR_AGAIN: the SHA-256 of the body differs from the one in the header, so
+ * something on the way has changed the body or cut it short.
  */
 NODISCARD int write_body_check_digest(const char *content_digest,
 				      struct bytes body, struct err *err);

@@ -144,9 +144,9 @@ static int builder_begin_sample(struct bytes labels,
 	size_t size = builder_sample_size(s->raw_len, s->ms);
 
 	/*
-	 * Make room for the whole sample, so that the buffer need not grow
-	 * again, and a little more: gzip_decompress() reserves one byte more
-	 * than the profile has.
+	 * Make room for the whole sample and 8 more bytes, so that the buffer
+	 * need not grow again: gzip_decompress() reserves one byte more than
+	 * the profile has.
 	 */
 	if (!buf_reserve(message,
 			 write_sample_size(labels.len, s->raw_len, s->ms) +

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "remotewrite/wire/write_request.h"
 
-/* Field numbers; they are those of conprof. */
+/* Field numbers, as in conprof's messages (docs/format/remote-write.md). */
 enum {
 	REQUEST_SERIES = 1,
 	REQUEST_TENANT = 2,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reader of the message of remote write, WriteRequest, in the wire format of
- * protocol buffers. Format: docs/format/remote-write.md.
+ * Reader of WriteRequest, the protobuf message of remote write. Format:
+ * docs/format/remote-write.md.
  *
  * write_request_check() checks a message as a whole before any of its samples
  * is used, so that a malformed request changes nothing. Profiles are not

@@ -46,7 +46,7 @@ static void dwarf_index_add(struct dwarf_index *x, Dwarf_Die *die)
 	}
 }
 
-/* Outer ranges before inner ones. */
+/* Order of ranges: an outer range comes before the ranges inside it. */
 static int dwarf_span_order(const void *a, const void *b)
 {
 	const struct dwarf_span *x = a;

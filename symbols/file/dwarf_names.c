@@ -16,7 +16,7 @@ struct dwarf_names {
 	Dwarf *dwarf;
 	struct dwarf_index units;
 	VEC(struct dwarf_unit) used;
-	struct arena texts; /* paths that were put together */
+	struct arena texts; /* paths that dwarf_path() has made */
 };
 
 /*
@@ -235,8 +235,8 @@ static bool dwarf_find_inlined(Dwarf_Die *parent, uint64_t address,
 }
 
 /*
- * Set file and line of `caller`, the frame of the function that calls the
- * function `inlined`, to the place of this call.
+ * Set file and line of the frame `caller` to the place where the function of
+ * this frame calls the function `inlined`.
  */
 static void dwarf_frame_call(struct dwarf_names *n, Dwarf_Die *unit,
 			     Dwarf_Die *inlined, struct dwarf_frame *caller)

@@ -16,9 +16,9 @@
 
 enum {
 	/*
-	 * Largest size in bytes, all together, of the sections with debug
-	 * information that names and lines need (dwarf_names.c). If they are
-	 * larger, the debug information of the file is not used.
+	 * Largest total size in bytes of the sections that names and lines need
+	 * (dwarf_sections in dwarf_names.c). If the sections are larger, the
+	 * debug information of the file is not used.
 	 */
 	DWARF_SIZE_MAX = 400 << 20,
 };
@@ -49,8 +49,8 @@ void dwarf_names_close(struct dwarf_names *n);
 /*
  * Find the functions at `address`, the innermost one first. Returns the number
  * of functions; 0: no function is known at `address`. If there are more than
- * `max`, which is at least 1, the innermost ones, which are inlined, are left
- * out.
+ * `max` functions, the innermost ones, which are inlined, are left out. `max`
+ * is at least 1.
  */
 size_t dwarf_names_find(struct dwarf_names *n, uint64_t address,
 			struct dwarf_frame *out, size_t max);

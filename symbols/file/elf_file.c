@@ -223,7 +223,7 @@ elf_segment_at(const struct elf_segment *segments, size_t count,
 		/*
 		 * One page of the file may contain the end of a segment and the
 		 * beginning of the next one. A mapping that begins with this
-		 * page is taken for one of the next segment.
+		 * page is taken for a mapping of the next segment.
 		 */
 		if (offset == begin && s->bytes)
 			return s;

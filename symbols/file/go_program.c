@@ -9,9 +9,10 @@ enum {
 	/* Where in a table the address of the code stands, since Go 1.18. */
 	GO_TABLE_TEXT = 24,
 	/*
-	 * Where in moduledata, the runtime's description of the program (Go,
-	 * runtime/symtab.go), the address of the code stands, in bytes from its
-	 * beginning. moduledata begins with the address of the table.
+	 * Where in moduledata the address of the code stands, in bytes from the
+	 * beginning of moduledata. moduledata is the runtime's description of
+	 * the program (Go, runtime/symtab.go), and begins with the address of
+	 * the table.
 	 */
 	GO_MODULE_TEXT = 176,
 	/* The address of the table is a multiple of this number of bytes. */

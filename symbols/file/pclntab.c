@@ -156,9 +156,10 @@ int pclntab_parse(struct bytes table, uint64_t text, struct pclntab *out,
 }
 
 /*
- * Return the value at index `at` of the list of functions: at 2 * i, the
- * address of function i or, since Go 1.18, its distance from t->text, and at 2
- * * i + 1, the position of the entry of function i.
+ * Return the value at index `at` of the list of functions. At index 2 * i, the
+ * list has the address of function i or, since Go 1.18, the distance of this
+ * address from t->text. At index 2 * i + 1, the list has the position of the
+ * entry of function i.
  */
 static uint64_t pclntab_cell(const struct pclntab *t, uint64_t at)
 {
@@ -219,7 +220,7 @@ static bool pclntab_entry_read(const struct pclntab *t, uint64_t number,
 	dec_le32(&d); /* number of further lists of values (pcdata) */
 	e->unit = t->version == 2 ? 0 : dec_le32(&d);
 	e->start_line = t->version >= 20 ? dec_le32(&d) : 0;
-	dec_u8(&d); /* number of a function that the runtime knows */
+	dec_u8(&d); /* funcID: functions that the runtime treats specially */
 	e->flags = t->version >= 18 ? dec_u8(&d) : 0;
 	return !d.bad;
 }
@@ -290,7 +291,7 @@ static bool pclntab_steps_end(const struct pclntab *t,
 
 /*
  * Read from the list at position `steps` the value that holds at `address`.
- * False: the list has no value for it.
+ * False: the list has no value for `address`.
  */
 static bool pclntab_value(const struct pclntab *t,
 			  const struct pclntab_entry *e, uint32_t steps,

@@ -99,7 +99,10 @@ static int file_helper_run(enum sandbox_kind kind, int socket,
 	};
 	int fd;
 
-	/* Without the sandbox, no file is read: each answer is the reason. */
+	/*
+	 * If the sandbox cannot be entered, read no file, and answer each
+	 * request with the error of sandbox_enter().
+	 */
 	if (sandbox_enter(kind, FILE_HELPER_MEMORY_MB, &why)) {
 		count = 0;
 		(void)err_wrap(

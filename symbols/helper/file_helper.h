@@ -15,9 +15,10 @@
  * when the wait ends.
  * Errors: those of the operation, and in addition ERR_TIMEOUT: the operation
  * took too long; ERR_CORRUPT: the helper ended during the operation;
- * ERR_TOOBIG: the answer is too large; ERR_AGAIN: see file_helper_set_user();
- * and errors of starting the process. After a timeout, the end of the helper or
- * too large an answer, the next call starts a new process.
+ * ERR_TOOBIG: the answer is too large; ERR_AGAIN: see file_helper_set_user(),
+ * or the helper could not enter its sandbox; and errors of starting the
+ * process. After a timeout, the end of the helper or too large an answer, the
+ * next call starts a new process.
  */
 #ifndef SYMBOLS_HELPER_FILE_HELPER_H
 #define SYMBOLS_HELPER_FILE_HELPER_H
@@ -49,8 +50,8 @@ int file_helper_serve(int socket, file_operation *const *operations,
 
 /*
  * As file_helper_serve(), for operations that open files, for example in a
- * directory of /proc. The helper keeps its user and, if it has it, the right to
- * read /proc of all processes (SANDBOX_PROC).
+ * directory of /proc. The helper keeps its user. A helper that has the right to
+ * read /proc of all processes keeps this right, too (SANDBOX_PROC).
  */
 int file_helper_serve_proc(int socket, file_operation *const *operations,
 			   uint32_t count);

@@ -87,7 +87,7 @@ static int sandbox_limit(int resource, rlim_t value, struct err *err)
  * For SANDBOX_PROC, permit the system calls that find, check and open files.
  * For SANDBOX_FILES, let the calls by which libdw looks for further files fail
  * with ENOENT, instead of killing the process. open() fails with ENOENT in both
- * cases; SANDBOX_PROC has openat() for reading.
+ * cases; with SANDBOX_PROC, openat() is permitted instead, only for reading.
  */
 static int sandbox_calls_open(scmp_filter_ctx filter, enum sandbox_kind kind)
 {

@@ -43,10 +43,10 @@ static void elf_names_add(const char *system_name, struct name_frame f,
 }
 
 /*
- * Answer from the debug information. Returns false, and adds nothing, if there
- * is no debug information, if it has no function at `address` or one without a
- * name, or if it has no line for `address` and the file has Go's table of
- * functions.
+ * Answer from the debug information. Returns false, and adds nothing, in three
+ * cases: there is no debug information with a function at `address`; a function
+ * at `address` has no name; or there is no line for `address`, and the file has
+ * Go's table of functions.
  */
 static bool elf_names_by_dwarf(struct name_sources *s, uint64_t address,
 			       struct buf *out)

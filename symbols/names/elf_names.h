@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of the addresses of an ELF file: the operation of the file helper
- * (file_helper.h) that finds them, and one that computes the checksum by which
- * a link to a debug file is checked.
+ * Two operations of the file helper (file_helper.h): elf_names_read() finds the
+ * names for addresses of an ELF file; file_crc_read() computes the checksum by
+ * which a link to a debug file is checked.
  *
  * Threads: one thread, which is that of the file helper, for elf_names_read()
  * and file_crc_read(); any for the other functions.

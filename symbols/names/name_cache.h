@@ -17,10 +17,10 @@
 #include "base/vec.h"
 
 /*
- * Identifies the file that names belong to: the beginning of the SHA-256 digest
- * of the parts that name_cache_file_of() gets. Names of a stranger's file must
- * never be taken for those of another file. So nobody must be able to make two
- * files with the same digest; a hash such as hash_bytes() does not ensure this.
+ * Identifies the file that names belong to: the beginning of a SHA-256 digest,
+ * see name_cache_file_of(). Names of a stranger's file must never be taken for
+ * those of another file. So nobody must be able to make two files with the same
+ * digest; a hash such as hash_bytes() does not ensure this.
  */
 struct name_cache_file {
 	uint64_t digest[2];
@@ -48,7 +48,7 @@ struct name_cache_half {
 
 /* A cache. The zero value, with `half_max` set, is an empty cache. */
 struct name_cache {
-	size_t half_max; /* a half with more bytes than this is full */
+	size_t half_max; /* a half is full if it has more bytes than this */
 	struct name_cache_half young;
 	struct name_cache_half old;
 };
@@ -57,8 +57,8 @@ struct name_cache {
 void name_cache_fini(struct name_cache *c);
 
 /*
- * Return the digest of these parts, in this order, which together identify a
- * file.
+ * Return the digest of the parts, in this order. The parts, for example a build
+ * ID and a path, together identify a file.
  */
 struct name_cache_file name_cache_file_of(const struct bytes *parts,
 					  size_t count);

@@ -151,7 +151,7 @@ static unsigned name_query_left_ms(const struct name_query *q)
 {
 	int64_t left = q->end_ns - clock_mono_ns();
 
-	/* Rounded up: 0 says that the end has passed. */
+	/* Round up, because 0 says that the deadline has passed. */
 	return left > 0 ? (unsigned)((left + 999999) / 1000000) : 0;
 }
 

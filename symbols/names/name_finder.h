@@ -32,8 +32,8 @@ enum {
 };
 
 /*
- * A file with which the helper failed (file_helper_failed()), which was not
- * read because too many helpers wait (ERR_AGAIN), or for which no time was
+ * A file with which the helper failed (file_helper_failed()), for which a call
+ * of the helper returned ERR_AGAIN (file_helper.h), or for which no time was
  * left.
  */
 struct name_failure {
@@ -128,8 +128,8 @@ bool name_finder_cached(struct name_finder *n, const struct name_file *f,
  * frame has no name. ERR_TIMEOUT: no time was left to read the file, or reading
  * it took too long; ERR_CORRUPT: the helper ended; ERR_TOOBIG: its answer was
  * too large; ERR_AGAIN: the file was not read, because of a failure some
- * seconds ago (struct name_failure), or because too many helpers wait
- * (file_helper_set_user()); other errors: the helper cannot be started. That a
+ * seconds ago (struct name_failure), or because a call of the helper returned
+ * ERR_AGAIN (file_helper.h); other errors: the helper cannot be started. That a
  * file is damaged or is no ELF file is no error: its frames have no names.
  * After an error, some names may have been found, and it is not remembered
  * which frames have no name. After a failure, the file is not read again for 10

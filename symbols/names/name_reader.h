@@ -12,8 +12,8 @@
 #include "symbols/names/name_answer.h"
 
 /*
- * Check the addresses of a question, which are the bytes of `question`.
- * ERR_INVALID: they are not a list of at most NAME_QUESTION_MAX addresses.
+ * Check that the bytes of `question` are a list of at most NAME_QUESTION_MAX
+ * addresses. ERR_INVALID: they are not.
  */
 NODISCARD int name_question_check(struct bytes question, struct err *err);
 

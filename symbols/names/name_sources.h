@@ -8,7 +8,7 @@
  * file open.
  *
  * Ownership: sources are taken and given back; what they return is borrowed
- * until then.
+ * until they are given back.
  * Threads: one thread, which is that of the file helper.
  */
 #ifndef SYMBOLS_NAMES_NAME_SOURCES_H

@@ -14,11 +14,11 @@ enum {
 	 */
 	PERF_MAP_PIECE = 256 << 10,
 	/*
-	 * Largest number of times that names are given to wanted addresses, by
-	 * all lines together. When it is reached, the rest of the file is not
-	 * read. A real map gives an address a few names, one after the other,
-	 * when code is compiled again; a hostile map could have millions of
-	 * lines that each name all addresses.
+	 * How many names all lines together may give to wanted addresses. When
+	 * this limit is reached, the rest of the file is not read. A real map
+	 * gives an address a few names, one after the other, when code is
+	 * compiled again; a hostile map could have millions of lines that each
+	 * name all addresses.
 	 */
 	PERF_MAP_NAMES_MAX = 1 << 20,
 };

@@ -62,7 +62,7 @@ int regular_file_open(const char *path)
 
 /*
  * Whether a file is public: its mode has the bit `others` (S_IROTH or S_IXOTH),
- * or the user who runs everprof, and is not root, owns the file.
+ * or the file belongs to the user who runs everprof, and this user is not root.
  */
 static bool regular_file_is_public(const struct stat *st, mode_t others)
 {

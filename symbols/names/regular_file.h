@@ -37,11 +37,11 @@ int regular_file_open(const char *path);
 
 /*
  * Open the file at `path` as regular_file_open() does, but only if everyone may
- * read the file. This is for files whose content is shown to others. The file
- * must have no access control list, and its path, in which symbolic links have
- * been resolved, must lead through directories that everyone may search. A file
- * or directory that belongs to the user who runs everprof is allowed, too,
- * unless this user is root.
+ * read the file. Use this function for files whose content is shown to other
+ * users. The file must have no access control list, and its path, in which
+ * symbolic links have been resolved, must lead through directories that
+ * everyone may search. A file or directory that belongs to the user who runs
+ * everprof is allowed, too, unless this user is root.
  */
 int regular_file_open_public(const char *path);
 

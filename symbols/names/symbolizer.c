@@ -13,8 +13,8 @@
 
 enum {
 	/*
-	 * A half of the cache of names (name_cache.h) that has more bytes than
-	 * this is full.
+	 * A half of the cache of names is full if it has more bytes than this
+	 * (name_cache.h).
 	 */
 	SYMBOLIZER_CACHE_MAX = 8 << 20,
 	/* Largest time that the helper may take for one file and its debug file. */
@@ -82,8 +82,8 @@ int symbolizer_help(void)
 }
 
 /*
- * Wait until no other thread uses the finder, and reserve it for this one.
- * False: the deadline passed before.
+ * Wait until no other thread uses the finder, and reserve the finder for this
+ * thread. False: the deadline passed before.
  */
 static bool symbolizer_begin(struct symbolizer *s, int64_t deadline_ns)
 {

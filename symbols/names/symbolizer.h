@@ -28,10 +28,11 @@ struct symbolizer;
  * arguments, ending with NULL. This program opens the mapped files and the
  * debug files to which they link, because to open a path that a stranger has
  * chosen can take for ever (public_opener.h). It opens only files that everyone
- * may read, because the names in them are shown to others than the user of this
- * process. If `opener_argv` is NULL, this process opens all of these files that
- * it may read. A file that is found in `debug_dir` by its build ID is opened by
- * this process in both cases, even if not everyone may read it.
+ * may read, because the names in these files are shown to other users, too, and
+ * not only to the user of this process. If `opener_argv` is NULL, this process
+ * opens all of these files that it may read. A file that is found by its build
+ * ID in `debug_dir` is opened by this process in both cases, even if not
+ * everyone may read it.
  */
 struct symbolizer *symbolizer_new(char *const *helper_argv,
 				  char *const *opener_argv,
