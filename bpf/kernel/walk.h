@@ -68,10 +68,9 @@ struct walk {
 	/* how often frame pointers led to lower addresses */
 	__u32 switches;
 	/*
-	 * Set by walk_step(): the address of the frame that it has left is the
-	 * beginning of a function. No call returns there: the kernel, or
-	 * makecontext(), stored the address as a return address, so that the
-	 * function runs next.
+	 * Set by walk_step(): the return address that led to the caller is the
+	 * beginning of a function. It was not stored by a call, but by the
+	 * kernel or makecontext(), so that the function runs next.
 	 */
 	__u32 entry;
 	/*

@@ -34,7 +34,7 @@
 #include "base/buf.h"
 #include "bpf/unwind/unwind_row.h"
 
-/* A pack. { 0 } is that of a file without rows. */
+/* A pack. { 0 } is the pack of a file without rows. */
 struct unwind_pack {
 	const struct unwind_row *entries;
 	uint32_t count; /* number of entries */

@@ -18,7 +18,7 @@
 #include "discovery/aws/aws_profile.h"
 #include "discovery/rest/rest_config.h"
 
-/* An entry of a discovery that asks AWS. Text is borrowed. */
+/* An entry of the configuration, of a discovery that asks AWS. Text is borrowed. */
 struct aws_config {
 	struct rest_config rest;
 	struct str region;

@@ -136,7 +136,7 @@ static void cri_on_containers(void *ctx, struct http_response *r)
 		provider_refreshed(p);
 }
 
-/* Called at the end of the first call, for the pods. */
+/* Take the pods of the first request of a refresh, and ask for the containers. */
 static void cri_on_pods(void *ctx, struct http_response *r)
 {
 	struct provider *p = ctx;

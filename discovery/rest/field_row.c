@@ -20,7 +20,8 @@ void field_list_add(struct group_builder *b, const char *label,
 }
 
 /*
- * Add a label for each key of the object `map`, as FIELD_MAP or FIELD_PRESENT.
+ * Add a label for each key of the object `map`: with the value of the key, or with
+ * "true" if the form of the row is FIELD_PRESENT.
  */
 static void add_map(struct group_builder *b, const struct field_row *row,
 		    const struct yaml_node *map)

@@ -336,7 +336,7 @@ static bool shard_stops(void *ctx)
 
 /*
  * Send the message of a batch, repeatedly if needed, until its outcome is
- * known. Return the verdict. RETRY_LATER: the queue stops, or max_backlog has
+ * known. Return the verdict. RETRY_LATER: the queue is being stopped, or max_backlog has
  * given up samples of the batch, so that the message has to be built again.
  */
 static enum retry_verdict send_message(struct shard *s, struct batch *b)
@@ -373,7 +373,8 @@ static enum retry_verdict send_message(struct shard *s, struct batch *b)
 
 /*
  * Send a batch without the samples that are damaged or given up. A batch of
- * which no sample is left counts as sent. RETRY_LATER: the queue stops.
+ * which no sample is left counts as sent. RETRY_LATER: the queue is being
+ * stopped.
  */
 static enum retry_verdict send_rest(struct shard *s, struct batch *b)
 {

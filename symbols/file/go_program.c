@@ -6,11 +6,14 @@
 enum {
 	/* Largest size of the section .go.module in bytes. */
 	GO_MODULE_MAX = 1 << 20,
-	/* Where in a table the address of the code stands, since Go 1.18. */
+	/*
+	 * Offset in bytes, in Go's table of functions (pclntab), of the field
+	 * with the address of the program's code. It exists since Go 1.18.
+	 */
 	GO_TABLE_TEXT = 24,
 	/*
-	 * Where in moduledata the address of the code stands, in bytes from the
-	 * beginning of moduledata. moduledata is the runtime's description of
+	 * Offset in bytes, in moduledata, of the field with this address.
+	 * moduledata is the runtime's description of
 	 * the program (Go, runtime/symtab.go), and begins with the address of
 	 * the table.
 	 */
