@@ -37,7 +37,7 @@ static int adhoc_receive_take(struct receiving *x, int64_t bytes,
 		return 0;
 	return err_set(
 		err, ERR_LIMIT,
-		"no memory for the file: the part of --ingest.memory that uploads, or this sender, may use is in use; retry later");
+		"no memory for the file: with it, all uploads together, or those of this sender, would exceed their share of --ingest.memory; retry later");
 }
 
 /* Implement convert_caller.take. */
@@ -153,7 +153,7 @@ static int adhoc_receive_jfr(struct receiving *x, struct bytes recording,
 	if (!rc && !adhoc_upload_count(x->upload))
 		rc = err_set(
 			err, ERR_INVALID,
-			"the recording has no samples of a kind that is read");
+			"the recording has no samples of a kind that everprof reads");
 	if (!rc && result.is_cut)
 		buf_printf(
 			&x->note,
@@ -184,7 +184,7 @@ static int adhoc_receive_folded(struct receiving *x, struct str text,
 	if (rc == ERR_INVALID)
 		return err_set(
 			err, rc,
-			"the file has none of the formats pprof, JFR, perf script (with comm, tid or pid, time, event, ip and sym, as it prints by itself) and folded stacks: as pprof, %.150s; as folded stacks, %.150s",
+			"the file has none of the formats pprof, JFR, perf script (with its default fields comm, tid or pid, time, event, ip and sym) and folded stacks; read as pprof: %.150s; read as folded stacks: %.150s",
 			why_not_pprof->msg, why.msg);
 	return rc ? err_set(err, rc, "%s", why.msg) : 0;
 }
@@ -202,7 +202,7 @@ static int adhoc_receive_other(struct receiving *x, struct bytes b,
 	if (str_starts(text, str_of(perf_data)))
 		return err_set(
 			err, ERR_INVALID,
-			"the file is a perf.data, which only perf can read, best on the same machine: bring what perf script -i FILE prints");
+			"the file is a perf.data, which only perf can read: use the output of \"perf script -i FILE\" instead, best run on the machine where the file was recorded");
 	if (!perf_convert_is(text))
 		return adhoc_receive_folded(x, text, why_not_pprof, err);
 	x->meta.format = str_of("perf");

@@ -238,7 +238,7 @@ static int adhoc_store_check_room(struct adhoc_store *s, uint64_t bytes,
 		return 0;
 	return err_set(
 		err, ERR_NOSPACE,
-		"no room for the file: those that are kept or being uploaded fill --adhoc.size");
+		"no room for the file: the files that are kept or being uploaded fill --adhoc.size, or too many are kept");
 }
 
 int adhoc_store_reserve(struct adhoc_store *s, uint64_t bytes, uint64_t all,
@@ -249,7 +249,7 @@ int adhoc_store_reserve(struct adhoc_store *s, uint64_t bytes, uint64_t all,
 	if (all > (uint64_t)s->o.max_bytes)
 		return err_set(
 			err, ERR_TOOBIG,
-			"the file takes more than --adhoc.size allows for all of them");
+			"the file alone takes more than --adhoc.size allows for all files together");
 	adhoc_store_sweep(s);
 	mutex_lock(&s->mu);
 	rc = adhoc_store_check_room(s, bytes, err);
@@ -372,7 +372,8 @@ static int adhoc_store_load(const struct adhoc_store *s, const char *id,
 	if (!rc) {
 		rc = adhoc_meta_read(buf_bytes(&text), arena, out, err);
 		if (!rc && strcmp(out->id, id) != 0)
-			rc = err_set(err, ERR_CORRUPT, "it is of another file");
+			rc = err_set(err, ERR_CORRUPT,
+				     "it belongs to another uploaded file");
 		if (rc)
 			(void)err_wrap(err, rc, "%s", path);
 	}
@@ -420,7 +421,7 @@ static int adhoc_store_resolve(struct adhoc_store *s, struct str ref,
 			   (uint64_t)n >= meta->part_count))
 		return err_set(
 			err, ERR_INVALID,
-			"the uploaded file has no part \"%.*s\": it has those from 0 to %zu",
+			"the uploaded file has no part \"%.*s\": its parts are 0 to %zu",
 			STR_ARG(str_clip(number, 60)), meta->part_count - 1);
 	*part = (size_t)n;
 	return 0;
@@ -446,7 +447,7 @@ static int adhoc_store_inflate(const struct adhoc_store *s, const char *path,
 		rc = gzip_decompress_once(buf_bytes(&packed), out, err);
 	if (!rc && out->len != size)
 		rc = err_set(err, ERR_CORRUPT,
-			     "it has %zu bytes and not %zu, decompressed",
+			     "it decompresses to %zu bytes instead of %zu",
 			     out->len, size);
 	if (rc && rc != ERR_NOTFOUND)
 		rc = err_wrap(err, ERR_CORRUPT, "%s", path);
@@ -490,7 +491,7 @@ static int adhoc_store_check_user(struct adhoc_store *s, struct str id,
 		return 0;
 	return err_set(
 		err, ERR_DENIED,
-		"the file was uploaded by another user: only that one, or one with the scope admin, may keep or remove it");
+		"the file was uploaded by another user: only that user, or one with the scope \"admin\", may keep or remove it");
 }
 
 /* Write a changed meta.json in place of the one that is there. */
@@ -739,7 +740,7 @@ static int adhoc_store_scan(struct adhoc_store *s, struct err *err)
 			if (fs_remove_dir(s->o.fs, path, &why))
 				log_event(
 					s->o.log, LOG_WARN,
-					"an upload that did not end could not be removed",
+					"the files of an unfinished upload could not be removed",
 					LOG_FIELDS(log_text("error", why.msg)));
 			mem_free(path);
 		} else if (adhoc_meta_is_id(name) &&

@@ -72,7 +72,7 @@ int compressed_body_size(enum compression c, struct bytes body, size_t max,
 		return 0;
 	return err_set(
 		err, ERR_TOOBIG,
-		"the request says that it has %zu bytes decompressed, more than --scrape.max-profile-size and 2 MiB; if it is a gzip stream without its end, the number means nothing",
+		"the request says that it has %zu bytes decompressed, more than --scrape.max-profile-size plus 2 MiB; if it is a truncated gzip stream, this number is meaningless",
 		*size);
 }
 
@@ -91,7 +91,7 @@ static int compressed_body_gunzip(struct bytes body, struct buf *out,
 	if (rc == ERR_TOOBIG)
 		return err_set(
 			err, ERR_INVALID,
-			"the gzip stream of the request is longer than its end says: send it as one member");
+			"the gzip stream of the request decompresses to more bytes than its trailer says: send it as one member");
 	return rc ? err_wrap(err, ERR_INVALID,
 			     "the body of the request is no gzip stream") :
 		    0;
@@ -106,7 +106,7 @@ static int compressed_body_unzstd(struct zstd *z, struct bytes body,
 	if (rc == ERR_TOOBIG)
 		return err_set(
 			err, rc,
-			"the request is compressed with zstd, does not say its size, and is more than %d times as large decompressed: send it with its size, or uncompressed",
+			"the request is compressed with zstd, does not say its decompressed size, and decompresses to more than %d times its size, or to more than --scrape.max-profile-size plus 2 MiB: send it as one frame with its decompressed size, or uncompressed",
 			COMPRESSED_BODY_RATIO);
 	return rc ? err_wrap(err, ERR_INVALID,
 			     "the body of the request is no zstd stream") :

@@ -332,7 +332,7 @@ int time_parse(struct str s, int64_t now_ms, int64_t *ms, struct err *err)
 		return 0;
 	return err_set(
 		err, ERR_INVALID,
-		"invalid time \"%.*s\": use now-1h, 2026-11-22 10:51 (UTC), an RFC 3339 time, or a Unix time in milliseconds (in the API parameters start and end: in seconds)",
+		"invalid time \"%.*s\": use now-1h, 2026-11-22 10:51 (UTC), an RFC 3339 time, or a Unix time in milliseconds (in the API parameters \"start\" and \"end\": in seconds)",
 		STR_ARG(s));
 }
 

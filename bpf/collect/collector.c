@@ -64,7 +64,7 @@ enum {
 	SWITCHES_HZ = 1000,
 };
 
-/* Lists the subordinate user IDs that users have (subuid(5)). */
+/* The file that lists the subordinate user IDs of each user (subuid(5)). */
 #define USER_RANGES "/etc/subuid"
 
 int collector_help(void)

@@ -75,8 +75,8 @@ struct collector_options {
 	 */
 	struct labels *labels;
 	/*
-	 * A program and its arguments, ending with NULL, that calls
-	 * collector_help().
+	 * Command of the helper that calls collector_help(): a program and its
+	 * arguments, ending with NULL.
 	 */
 	char *const *helper_argv;
 	/*
@@ -195,7 +195,8 @@ int collector_help(void);
 
 /*
  * Run as the process that reads what /proc tells of other processes, and opens
- * their files, for a collector. Otherwise as collector_help().
+ * their files, for a collector. Standard input and the status are as for
+ * collector_help().
  */
 int collector_help_processes(void);
 

@@ -8,7 +8,7 @@
  * no callers. The thread has real-time priority only while it needs little CPU
  * time, so that it cannot keep the CPUs from other threads.
  *
- * Threads: used by the thread whose priority it sets.
+ * Threads: the thread whose priority is set.
  * Units: as in the names.
  * Errors: without the capability CAP_SYS_NICE, the priority remains normal.
  */

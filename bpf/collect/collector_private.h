@@ -82,7 +82,7 @@ struct collector {
 	uint64_t ended_ns; /* … since this monotonic time */
 	uint64_t counts
 		[SAMPLER_COUNTERS]; /* the kernel's counters, as last read */
-	uint64_t now;               /* of this turn, in monotonic ms */
+	uint64_t now;               /* start of this turn, in monotonic ms */
 	/*
 	 * Files that were read, or whose unwind tables were evicted, since
 	 * `learned_at`. The processes that have mapped these files are still to
@@ -112,7 +112,7 @@ struct collector {
 	 * labels that all series have; heartbeats get them. NULL: no heartbeats
 	 */
 	struct labels *node;
-	/* CPU samples dropped by rules here, not in the kernel */
+	/* CPU samples that rules dropped in the collector, not in the kernel */
 	int64_t seen_dropped;
 	struct collector_stats stats;
 	struct mutex mu;

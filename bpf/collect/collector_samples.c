@@ -521,11 +521,10 @@ static uint64_t wait_rest(const struct sample_header *h, uint64_t until)
 }
 
 /*
- * Of a wait up to `until`, take the part that is in no window yet
- * (wait_rest()), and add this part to the window of the time just before
- * `until`. The time is added, but no sample is counted: a wait counts as a
- * sample only when the wait ends. False: the part was not added, see
- * sample_add().
+ * Add to a window the part of a wait that lies before `until` and is in no
+ * window yet (wait_rest()). The window is that of the time just before `until`.
+ * The time is added, but no sample is counted: a wait counts as a sample only
+ * when the wait ends. False: the part was not added, see sample_add().
  */
 static bool sample_add_part(struct collector *c, struct sample_record *r,
 			    uint64_t until)

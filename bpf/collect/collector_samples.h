@@ -49,11 +49,11 @@ void collector_take_held(struct collector *c, uint64_t now);
 void collector_take_held_of(struct collector *c, uint32_t pid);
 
 /*
- * For each thread that waits: of the wait up to `until` (in monotonic ns), take
- * the part that is in no window yet, and add this part to the window of the
- * time just before `until`. The wait after `until` belongs to later windows.
- * Forget the waits of threads that do not exist any more, of processes that
- * rules drop, and of processes for which there are too many series.
+ * For each thread that waits, add to a window the part of the wait that lies
+ * before `until` (in monotonic ns) and is in no window yet. The window is that
+ * of the time just before `until`. The part after `until` belongs to later
+ * windows. Forget the waits of threads that do not exist any more, of processes
+ * that rules drop, and of processes for which there are too many series.
  */
 void collector_add_waits(struct collector *c, uint64_t until);
 

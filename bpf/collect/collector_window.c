@@ -36,8 +36,8 @@ static bool collector_has_process(void *ctx, struct sample_record *r)
 /*
  * Close files that no process has and to which c->window does not refer. Of the
  * closed files, forget those that are not worth remembering
- * (file_table_count_end()). Let processes whose mappings found no room be
- * published again.
+ * (file_table_count_end()). If the mappings of a process found no room when
+ * they were to be published, let the process be published again.
  */
 static void collector_sweep_files(struct collector *c)
 {
@@ -107,7 +107,7 @@ void collector_window_begin(struct collector *c)
 
 	/*
 	 * These windows are from before sampling began. They have no samples,
-	 * or a few from an attempt to begin that failed.
+	 * or a few from a failed attempt to begin sampling.
 	 */
 	sample_window_free(c->closing);
 	c->closing = NULL;
@@ -169,7 +169,7 @@ static void collector_end_window(struct collector *c, int64_t at_ns,
 	a->is_sampled = c->stats.sampling;
 }
 
-/* Hand a window over that has ended. The writer must have room. */
+/* Hand over a window that has ended. The writer must have room. */
 static void collector_give(struct collector *c, struct sample_window *w)
 {
 	collector_compare(c, w);

@@ -31,7 +31,7 @@ enum {
 struct held_sample {
 	struct sample_record *record;
 	uint32_t pid;
-	uint32_t uid;           /* to whose share the process counts */
+	uint32_t uid;           /* user to whose share the process counts */
 	struct window_input in; /* `time`, `kind`, `samples` and `value` only */
 	uint64_t until;
 };
@@ -42,19 +42,19 @@ struct held_samples {
 };
 
 /*
- * Copy the sample `r` into the list. `uid` is the user to whose share its
- * process counts. False: the list has too many samples in all, of this user, or
- * of this process.
+ * Copy the sample `r` into the list. `uid` is the user to whose share the
+ * process of the sample counts (user_ranges_share()). False: the list has too
+ * many samples in all, of this user, or of this process.
  */
 bool held_samples_add(struct held_samples *h, const struct sample_record *r,
 		      uint32_t uid, const struct window_input *in,
 		      uint64_t now);
 
 /*
- * Search from index *at on for the first sample that has waited long enough, or
- * for whose process waits() returns false. Move this sample from the list to
- * *out; the caller frees its record. Set *at to the index where the next search
- * begins. False: there is no such sample.
+ * From index *at on, find the first sample that need not wait any longer:
+ * either waits() returns false for its process, or its time `until` has come.
+ * Move this sample from the list to *out; the caller frees its record. Set *at
+ * to the index where the next search begins. False: there is no such sample.
  */
 bool held_samples_take(struct held_samples *h, size_t *at,
 		       bool (*waits)(void *ctx, uint32_t pid), void *ctx,

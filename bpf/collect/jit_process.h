@@ -49,9 +49,9 @@ void jit_process_read(struct jit_process *j, uint32_t pid,
 /*
  * Return a descriptor of the perf map, which the caller closes, or -1. A map
  * that is not open yet is opened now, unless another process has the PID by
- * now. When the process has ended, its map file remains. It can then be opened
- * only if everprof sees it at the same path, and the process had the same PID
- * in its own PID namespace as in everprof's.
+ * now. The map of a process that has ended remains, but can be opened only if
+ * everprof sees the map at the same path, and the process had the same PID in
+ * its own PID namespace as in everprof's.
  */
 int jit_process_open(const struct jit_process *j,
 		     struct file_helper *processes);

@@ -12,9 +12,9 @@
 
 enum {
 	/*
-	 * Largest number of windows that wait to be written. If so many wait,
-	 * the collector keeps its own windows until there is room, and adds
-	 * further samples to these.
+	 * Largest number of windows that wait to be written. While so many
+	 * wait, the collector keeps the windows that it still has, and adds
+	 * further samples to them.
 	 */
 	WRITER_WINDOWS_MAX = 2,
 	/* The time between two attempts to hand a profile over. */

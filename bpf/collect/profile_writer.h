@@ -40,11 +40,11 @@ struct profile_writer *
 profile_writer_open(const struct profile_writer_options *o);
 
 /*
- * Stop offering refused profiles again. If the writer is waiting to offer a
- * refused profile again, or when the sink next refuses a profile with
- * ERR_AGAIN, this profile and all that remain are given up. Called when the
- * writer is about to be stopped, so that windows that wait do not delay the
- * end.
+ * End the repeated attempts to hand over profiles that the sink refuses with
+ * ERR_AGAIN. If the writer is waiting for the next attempt with a profile, it
+ * gives up this profile and all later ones. Otherwise, it does so when the sink
+ * next refuses a profile with ERR_AGAIN. Call this function when the writer is
+ * about to be stopped, so that windows that wait do not delay the end.
  */
 void profile_writer_hurry(struct profile_writer *w);
 

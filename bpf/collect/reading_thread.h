@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading thread: the common part of elf_queue.h and scan_queue.h. It reads
- * files or processes for the collector's own thread, which polls `fd` for the
- * results.
+ * Reading thread: what the ELF queue (elf_queue.h) and the scan queue
+ * (scan_queue.h) have in common. The reading thread of a queue reads files, or
+ * facts about processes, for the collector's own thread, which polls `fd` for
+ * the results.
  *
- * Ownership: the queue owns the thread.
- * Threads: one thread starts, stops and frees it.
+ * Ownership: a queue owns its reading thread.
+ * Threads: one thread starts, stops and frees a reading thread.
  */
 #ifndef BPF_COLLECT_READING_THREAD_H
 #define BPF_COLLECT_READING_THREAD_H

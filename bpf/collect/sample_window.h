@@ -46,7 +46,7 @@ struct window_frame {
  */
 struct window_file {
 	uint32_t number; /* in the file table */
-	uint32_t pid;    /* a process that has it */
+	uint32_t pid;    /* a process that has mapped the file */
 	uint32_t uid;    /* the user of this process */
 	uint32_t owner;  /* the user to whom the file belongs */
 	int fd;          /* the open file, owned, or -1 */
@@ -127,7 +127,7 @@ struct window_account {
 
 struct sample_window {
 	int64_t start_ns;
-	int64_t end_ns; /* 0: it goes on */
+	int64_t end_ns; /* 0: the window goes on */
 	struct window_account account;
 	VEC(struct labels *) series;
 	/*
@@ -183,11 +183,11 @@ struct window_input {
 	struct window_labels labels;
 	enum window_kind kind;
 	/*
-	 * number of samples that it stands for; 0: a part of a wait that goes
-	 * on
+	 * number of samples that this sample stands for; 0: it is a part of a
+	 * wait that goes on
 	 */
 	uint64_t samples;
-	uint64_t value; /* nanoseconds that it stands for */
+	uint64_t value; /* nanoseconds that this sample stands for */
 	/*
 	 * The program that the process of the sample runs, by its number in the
 	 * file table. NULL: the program is not known, or must not become the
@@ -226,9 +226,9 @@ struct window_process {
  * If the window does not have the process yet, add it. Set *is_new to whether
  * it was added. If so, the caller asks for the facts about the process
  * (SCAN_JIT), and passes them to sample_window_take_process() when they have
- * been read. If the window already has a process with the same PID, `p` counts
- * as another process only if it began after the first sample of that process
- * was taken.
+ * been read. If the window already has a process with the same PID, *p counts
+ * as another process only if p->began_ns is after the first sample of the
+ * process that the window has.
  */
 uint32_t sample_window_process(struct sample_window *w,
 			       const struct window_process *p, bool *is_new);

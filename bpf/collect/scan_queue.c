@@ -93,8 +93,8 @@ static void scan_queue_sort_in(struct scan_queue *q, struct scan_wish wish)
 }
 
 /*
- * Ask for the mappings of all processes in /proc. q->of_all must be 0, so that
- * no wish of the previous call still waits.
+ * Ask for the mappings of all processes in /proc. q->of_all must be 0: no wish
+ * of the previous call may still be waiting.
  */
 static void scan_queue_list(struct scan_queue *q)
 {

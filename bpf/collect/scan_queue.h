@@ -47,17 +47,17 @@ struct scan_result {
 	uint64_t read_ns; /* monotonic time at which reading began */
 	/* the process could be read; always true of SCAN_JIT */
 	bool good;
-	struct process_text text; /* not of SCAN_JIT; it borrows `answer` */
-	struct jit_process jit;   /* of SCAN_JIT */
+	struct process_text text; /* SCAN_JIT: empty; else borrows `answer` */
+	struct jit_process jit;   /* SCAN_JIT: the facts; else empty */
 	struct buf answer;
 };
 
 struct scan_queue;
 
 /*
- * Start the thread. `helper_argv` is a program and its arguments, ending with
- * NULL, that calls process_reader_serve(). The ranges (NULL: none) must outlive
- * the queue.
+ * Start the thread. `helper_argv` is the command of the helper, which calls
+ * process_reader_serve(): a program and its arguments, ending with NULL. The
+ * ranges (NULL: none) must outlive the queue.
  */
 struct scan_queue *scan_queue_open(char *const *helper_argv,
 				   const struct user_ranges *ranges);

@@ -32,7 +32,8 @@ enum {
 /* A thread that waits. */
 struct waiting_thread {
 	struct sample_record *record; /* NULL: a free place */
-	uint32_t uid;                 /* to whose share its process counts */
+	/* the user to whose share the process of the thread counts */
+	uint32_t uid;
 };
 
 /* { 0 } is an empty list. */
@@ -49,8 +50,8 @@ struct waiting_threads {
 /*
  * Keep a copy of `r`, the record of a thread that begins to wait. An older
  * record of the same thread is removed in any case. `uid` is the user to whose
- * share its process counts. False: there are too many records in all, of this
- * user, or of all users other than root.
+ * share the process of the thread counts (user_ranges_share()). False: there
+ * are too many records in all, of this user, or of all users other than root.
  */
 bool waiting_threads_add(struct waiting_threads *w,
 			 const struct sample_record *r, uint32_t uid);

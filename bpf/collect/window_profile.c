@@ -22,8 +22,8 @@
 
 enum {
 	/*
-	 * Number of leading frames among which the kernel's function that
-	 * switches threads, __schedule(), is looked for.
+	 * Number of leading frames of a stack that are searched for
+	 * __schedule(), the kernel's function that switches threads.
 	 */
 	SWITCH_FRAMES_MAX = 8,
 };
@@ -205,7 +205,8 @@ static void maker_place(struct profile_maker *m, const struct window_frame *f,
 
 /*
  * Add the lines of the location `l`, one for each function in `answer`
- * (name_answer.h). Note in the mapping of `l` which details there are.
+ * (name_answer.h). Note in the mapping of `l` which details the lines have:
+ * functions, file names, line numbers or inlined functions.
  */
 static void maker_lines(struct profile_maker *m, struct bytes answer,
 			struct pprof_location *l)
@@ -311,9 +312,8 @@ static bool maker_labels_same(const void *ctx, uint32_t number, const void *key)
 }
 
 /*
- * Append the label for which bit number `bit` of enum sample_labels stands, if
- * the sample has this label. The value is `text`, or `number` if `text` is
- * NULL.
+ * Append the label of bit number `bit` in enum sample_labels, if the sample has
+ * this label. The value is `text`, or `number` if `text` is NULL.
  */
 static void maker_label(struct profile_maker *m, struct label_list *l,
 			const struct window_labels *from, unsigned bit,

@@ -117,8 +117,8 @@ enum sample_kind {
 
 /*
  * The header of a sample record; the addresses follow it. A record of the kind
- * SAMPLE_RESUMES has no addresses, and of the header only `time`, `pid`, `tid`,
- * `kind` and `since`; the rest is 0.
+ * SAMPLE_RESUMES has no addresses. In its header, only `time`, `pid`, `tid`,
+ * `kind` and `since` are set; the other members are 0.
  */
 struct sample_header {
 	__u64 time;   /* of the monotonic clock, in nanoseconds */
@@ -161,8 +161,8 @@ enum sampler_counter {
 	SAMPLER_IGNORED, /* ticks in processes that are not sampled */
 	/*
 	 * records of all kinds that were sent or lost; a SAMPLE_RESUMES record
-	 * is not counted before it is sent: if the ring buffer is full, it is
-	 * sent at a later switch of the thread
+	 * is not counted before it is sent: if the ring buffer is full, the
+	 * record is sent at a later switch of the thread
 	 */
 	SAMPLER_TAKEN,
 	/*

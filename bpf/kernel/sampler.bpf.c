@@ -140,8 +140,9 @@ WALK_INLINE struct unwind_row *walk_entry(__u32 number)
 }
 
 /*
- * Record the frame that the walk has reached as frame number `turn` of user
- * space, and go to its caller. Returns enum walk_turn.
+ * Store the frame that the walk has reached in the record, where it becomes
+ * frame number `turn` of user space. Then go to the caller. Returns enum
+ * walk_turn.
  */
 __attribute__((noinline)) int sampler_step(__u32 turn)
 {

@@ -47,7 +47,8 @@ struct sampler {
 	struct shared_map mappings;
 	VEC(struct bpf_link *) clocks; /* one for each CPU that was online */
 	struct bpf_link *switches;
-	int stats; /* descriptor: the kernel measures while it is open; or -1 */
+	/* while this descriptor is open, the kernel measures; -1: none */
+	int stats;
 	/* Used only during sampler_drain(). */
 	sampler_visit *visit;
 	void *ctx;
@@ -91,7 +92,7 @@ static int sampler_error(struct err *err, int error, const char *what)
 	if (errno == EACCES && sampler_is_capable())
 		return err_set(
 			err, ERR_DENIED,
-			"%s: the kernel refuses it, although everprof has the capabilities for it: a security module such as SELinux (its audit log tells), or the verifier of the kernel, does not allow it",
+			"%s: the kernel refuses it, although everprof has the capabilities for it: either a security module such as SELinux (look at its audit log) or the BPF verifier of the kernel does not allow it",
 			what);
 	if (errno == EPERM && sampler_is_capable())
 		return err_set(

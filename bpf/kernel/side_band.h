@@ -32,7 +32,7 @@ void side_band_close(struct side_band *s);
 
 /*
  * Return the descriptors, one for each CPU, that become readable when there are
- * reports, and store their number.
+ * reports. Set *count to the number of descriptors.
  */
 const int *side_band_fds(const struct side_band *s, size_t *count);
 

@@ -2,7 +2,7 @@
 /*
  * Side-band records: what the kernel tells about processes in addition to
  * samples (Linux, include/uapi/linux/perf_event.h, enum perf_event_type). Each
- * ends with its time (sample_id_all with PERF_SAMPLE_TIME).
+ * side-band record ends with its time (sample_id_all with PERF_SAMPLE_TIME).
  *
  * Ownership: a record borrows its text and its build ID from the bytes that
  * were parsed.
@@ -51,8 +51,8 @@ struct side_band_record {
 	uint64_t inode;
 	struct bytes build_id;
 	/*
-	 * MAP: path of the file, or what the kernel calls other memory, such as
-	 * "//anon"; EXEC, NAME: new name of the thread
+	 * MAP: path of the file, or the kernel's name for memory without a
+	 * file, such as "//anon"; EXEC, NAME: new name of the thread
 	 */
 	struct str text;
 	uint64_t lost; /* LOST: number of records */

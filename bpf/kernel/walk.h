@@ -26,9 +26,9 @@
 enum {
 	WALK_REGISTERS = 16,
 	/*
-	 * Largest number of times that a binary search halves its range. This
-	 * is enough for 65 535 mappings of a process, and for 16 million runs
-	 * of a page.
+	 * Largest number of times that a binary search halves its range: 16
+	 * times is enough for 65 535 mappings of a process, and 24 times for 16
+	 * million runs of a page of an unwind table.
 	 */
 	WALK_MAPPING_TURNS = 16,
 	WALK_RUN_TURNS = 24,
@@ -57,9 +57,9 @@ struct walk {
 	__u32 count;
 	/*
 	 * Whether `ip` is where the thread is, or where a signal interrupted
-	 * it, and not a return address. `registers` are known only in the
-	 * innermost frame, and are 0 once the walk has left a signal handler;
-	 * their indexes are DWARF's numbers.
+	 * the thread, and not a return address. `registers` has the registers
+	 * of the innermost frame only, in the order of their DWARF numbers.
+	 * Once the walk has left a signal handler, all `registers` are 0.
 	 */
 	__u32 exact;
 	__u32 end; /* enum sample_end, once the walk has ended */
@@ -68,9 +68,10 @@ struct walk {
 	/* how often frame pointers led to lower addresses */
 	__u32 switches;
 	/*
-	 * Set by walk_step(): the return address that led to the caller is the
-	 * beginning of a function. It was not stored by a call, but by the
-	 * kernel or makecontext(), so that the function runs next.
+	 * Set by walk_step(): whether the `ip` with which the step began is a
+	 * return address that is the beginning of a function. This address was
+	 * not stored by a call, but by the kernel or makecontext(), so that the
+	 * function runs next.
 	 */
 	__u32 entry;
 	/*
@@ -159,8 +160,9 @@ WALK_INLINE long walk_find_run(__u32 table, __u32 pages, __u32 pc)
 }
 
 /*
- * Find the row for `pc`, in a table as for walk_find_run(). The row is a step
- * of the pattern of a run. Returns the number of the step's entry, or -1.
+ * Find the row for `pc`. `table` and `pages` are as for walk_find_run(). A run
+ * refers to a pattern, and each step of the pattern is a row (unwind_pack.h).
+ * Returns the number of the step's entry, or -1.
  */
 WALK_FUNCTION long walk_find_row(__u32 table, __u32 pages, __u32 pc)
 {
@@ -172,8 +174,8 @@ WALK_FUNCTION long walk_find_row(__u32 table, __u32 pages, __u32 pc)
 		return -1;
 	at = table + run->steps;
 	/*
-	 * Most calls are made in code to which the last step applies, so it is
-	 * stored first.
+	 * The last step of the pattern is stored first, because most calls are
+	 * made in code to which the last step applies.
 	 */
 	for (int i = 0; i < UNWIND_STEPS_MAX; i++, at++) {
 		struct unwind_row *step = walk_entry(at);
@@ -277,8 +279,9 @@ WALK_INLINE enum walk_turn walk_signal(struct walk *w)
 }
 
 /*
- * Read the register of a rule UNWIND_REGISTER from where the called function
- * saved it; returns 0 if it was read.
+ * For a rule UNWIND_REGISTER, read the value of the register from the memory in
+ * which the called function saved the register. Returns 0 if the value was
+ * read.
  */
 WALK_INLINE long walk_saved(const struct walk *w, const struct unwind_row *row,
 			    __u64 *value)
@@ -392,11 +395,11 @@ WALK_INLINE struct unwind_row *walk_row_of(const struct sampler_mapping *m,
 }
 
 /*
- * Go on where the table has no code at the address that walk_step() looked up.
- * For a return address, this is ip - 1. If the table has code at ip, a function
- * begins there: makecontext() or similar code put its address on the stack of a
- * new context, as the return address of the first function of the context. The
- * function at ip has no caller.
+ * Continue the walk if the table has no code at the address that walk_step()
+ * looked up: `ip`, or ip - 1 if `ip` is a return address. If the table has code
+ * at a return address `ip`, a function begins there: makecontext() or similar
+ * code put `ip` on the stack of a new context, as the return address of the
+ * first function of the context. The function at `ip` has no caller.
  */
 WALK_INLINE enum walk_turn walk_without_row(struct walk *w,
 					    const struct sampler_mapping *m)

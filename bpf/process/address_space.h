@@ -2,8 +2,8 @@
 /*
  * Address space: the executable mappings of a process. The kernel reports what
  * is mapped, but not what is unmapped; a new mapping therefore replaces what it
- * overlaps. After a fork, parent and child share their ranges until one of them
- * changes, so that a fork costs no memory.
+ * overlaps. After a fork, parent and child share one list of ranges until the
+ * mappings of either process change, so that a fork costs no memory.
  *
  * Ownership: an address space has a counted reference to its ranges, which
  * other address spaces may share. A range has only the number of its file, not
@@ -23,8 +23,9 @@ enum {
 	ADDRESS_RANGES_MAX = 4096,
 	/*
 	 * Limit of address_pool.ranges: all processes together have memory for
-	 * so many ranges, 16 MB. The limit is checked before an array grows,
-	 * not after, so the last array that grows may take the sum above it.
+	 * this many ranges, 16 MB. The limit is checked only before an array
+	 * grows, so the last array that grows may take `ranges` above the
+	 * limit.
 	 */
 	ADDRESS_POOL_MAX = 512 << 10,
 };
@@ -68,13 +69,13 @@ struct address_space {
 bool address_pool_is_full(const struct address_pool *pool);
 
 /*
- * Add `range`, which is not empty, and remove what it overlaps from the other
- * ranges. False: `range` was not added, for one of two reasons. If the process
- * has too many ranges, what `range` overlaps is removed all the same; of a
- * range that would be cut into two, only the first part remains. If the pool is
- * full, and the array of ranges would have to be copied or enlarged, all ranges
- * are removed: otherwise, the address space would still have ranges that are
- * not mapped any more.
+ * Add `range`, which is not empty, and remove its addresses from the other
+ * ranges. False: `range` was not added, for one of two reasons. (1) The process
+ * has too many ranges. The addresses of `range` are removed from the other
+ * ranges all the same; of a range that would be cut into two, only the first
+ * part remains. (2) The pool is full, and the array of ranges would have to be
+ * copied or enlarged. Then all ranges are removed: otherwise, the address space
+ * would still have ranges that are not mapped any more.
  */
 NODISCARD bool address_space_map(struct address_pool *pool,
 				 struct address_space *a,

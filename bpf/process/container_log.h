@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds the names of the containers of a Kubernetes node without the API of
- * Kubernetes: for each container, the kubelet makes a link in CONTAINER_LOGS
- * that is called POD_NAMESPACE_CONTAINER-ID.log (k8s.io/kubernetes,
- * pkg/kubelet/kuberuntime/legacy.go).
+ * Kubernetes: for each container, the kubelet makes a link with the name
+ * POD_NAMESPACE_CONTAINER-ID.log in the directory CONTAINER_LOGS
+ * (k8s.io/kubernetes, pkg/kubelet/kuberuntime/legacy.go).
  *
  * Threads: any.
  */

@@ -101,7 +101,7 @@ int container_set_add(struct container_set *s, struct str id,
 	    s->bytes + bytes > CONTAINERS_BYTES_MAX)
 		return err_set(
 			err, ERR_LIMIT,
-			"there are more than %d containers, or their labels have more than %d MB; further containers lack the labels of the discoveries: let the discoveries of the section ebpf find only the containers of this machine",
+			"there are more than %d containers, or their labels have more than %d MB; the other containers get no labels from service discovery: let the service discovery of the section \"ebpf\" find only the containers of this machine",
 			CONTAINERS_MAX, CONTAINERS_BYTES_MAX >> 20);
 	s->bytes += bytes;
 	c.id = arena_str(&s->arena, id);

@@ -44,8 +44,8 @@ struct container_set *container_set_new(void);
 void container_set_unref(struct container_set *s);
 
 /*
- * Add a container, and copy its texts. If the set has a container with this ID,
- * that one stays as it is. ERR_LIMIT: the set is full.
+ * Add a container, and copy its texts. If the set already has a container with
+ * this ID, nothing changes. ERR_LIMIT: the set is full.
  */
 NODISCARD int container_set_add(struct container_set *s, struct str id,
 				const struct label *labels, size_t count,

@@ -31,7 +31,7 @@ file_operation *const elf_operations[ELF_OPERATIONS] = {
  */
 static int elf_reader_open_vdso(void)
 {
-	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel says so */
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): auxv has numbers */
 	const uint8_t *image = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
 	long page = sysconf(_SC_PAGESIZE);
 	int fd = image ? memfd_create("vdso", MFD_CLOEXEC) : -1;
@@ -154,7 +154,7 @@ int elf_reader_read(const struct elf_helpers *helpers,
 	if (fd < 0)
 		return err_set(
 			err, ERR_NOTFOUND,
-			"%s, which process %u had mapped, does not exist any more, has been replaced, or must not be read by the user of the process",
+			"%s, which process %u had mapped, does not exist any more, has been replaced, or is not readable by the user of the process",
 			f->path, f->pid);
 	if (!fstat(fd, &st)) {
 		out->owner = st.st_uid;

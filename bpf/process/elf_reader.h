@@ -58,8 +58,8 @@ struct wanted_file {
 
 /* The helpers of a reader. */
 struct elf_helpers {
-	struct file_helper *files;     /* with elf_operations */
-	struct file_helper *processes; /* process_reader_serve() */
+	struct file_helper *files;     /* performs elf_operations */
+	struct file_helper *processes; /* runs process_reader_serve() */
 };
 
 /*

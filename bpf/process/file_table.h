@@ -37,8 +37,8 @@ enum {
 
 enum {
 	/*
-	 * Largest number of files. Each takes some 230 bytes, and its path,
-	 * identity and segments.
+	 * Largest number of files. Each takes some 230 bytes, plus the memory
+	 * for its path, identity and segments.
 	 */
 	FILE_TABLE_MAX = 64 << 10,
 	/*
@@ -54,8 +54,8 @@ enum {
 	FILE_ROOT_RESERVE = FILE_TABLE_MAX / 8,
 	/*
 	 * Number of entries for users. If all are taken, a new user gets the
-	 * entry of a user other than root who has no files; if there is none,
-	 * the new user shares the last entry.
+	 * entry of a user other than root who has no files; if there is no such
+	 * user, the new user shares the last entry.
 	 */
 	FILE_USERS = 64,
 	FILE_FADE_MS = 10000,
@@ -220,7 +220,7 @@ uint32_t file_table_get(struct file_table *t, struct str path,
  * Choose the next file to be read, or to be opened again, and return its
  * number; FILE_NONE: there is none. The file is then pending. Files of the user
  * whose files have taken the least time come first, so that slow files of one
- * user do not delay the files of others. Of the files of this user, the one
+ * user do not delay those of other users. Of the files of this user, the one
  * that was asked for last comes first: mostly, it belongs to a process that has
  * just started and is already being sampled.
  */

@@ -20,9 +20,10 @@
 #include "bpf/process/process_user.h"
 
 /*
- * The identity of a mapped file, which shows whether a file at its path is the
- * same one: a build ID, or a device and an inode. Only `is_build_id` says which
- * of the two it is, because both may have the same length.
+ * The identity of a mapped file: a build ID, or a device and an inode. It shows
+ * whether the file that is now at the path is still the mapped file. Only
+ * `is_build_id` says which kind of identity it is, because both kinds may have
+ * the same length.
  */
 struct file_identity {
 	/*
@@ -40,7 +41,7 @@ struct file_identity {
 void file_inode_encode(struct buf *out, uint32_t major, uint32_t minor,
 		       uint64_t inode);
 
-/* What a file has to be, besides readable for the user. */
+/* What a file must be, apart from being readable for the user. */
 struct process_file_wish {
 	struct bytes inode; /* file_inode_encode(); empty: any */
 	bool owned;         /* it belongs to the user */

@@ -93,10 +93,11 @@ static struct str container_label(const struct container *c, const char *name)
 }
 
 /*
- * Add all labels of a container. From the first source that has a name for the
- * container itself (Kubernetes, a container runtime, Docker), also make the
- * labels "container", "pod" and "namespace" of the series, as far as the source
- * has them. False: no source has a name for the container itself.
+ * Add all labels of a container. Names are taken from the labels of Kubernetes,
+ * of a container runtime, or of Docker. From the first of these sources that
+ * has a name for the container itself, also make the labels "container", "pod"
+ * and "namespace" of the series, as far as the source has them. False: no
+ * source has a name for the container itself.
  */
 static bool label_names(struct labels_builder *b, const struct container *c)
 {

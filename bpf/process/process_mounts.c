@@ -4,10 +4,10 @@
  * of a FUSE file system waits for its server, which may be any user's program.
  * Once the request was sent, the wait cannot be given up; even closing a file
  * waits. In a user namespace of their own, users may also mount an overlayfs
- * above FUSE, which does not show that the files are of FUSE. So files of FUSE
- * are not looked for at all, and files of overlayfs only if root has mounted it
- * (docs/decisions.md, 196). No function here sends a request to the file system
- * of a process.
+ * above FUSE; the overlayfs does not show that its files are of FUSE. So files
+ * of FUSE are not looked at, and files of an overlayfs only if root has mounted
+ * the overlayfs (docs/decisions.md, 196). No function here sends a request to
+ * the file system of a process.
  *
  * The list of mounts is read while `place`, a descriptor of O_PATH for the
  * file, is open. The kernel reuses the number of a mount that is gone, but an
@@ -191,11 +191,11 @@ static bool mount_is_numbered(const struct process_mount *mount, void *wanted)
 }
 
 /*
- * Whether a mount may be entered. A mount of FUSE never may. `of_root` says
- * whether the mount was found in the list of a mount namespace that belongs to
- * the user namespace of everprof. If not, an overlay may be entered only if the
- * first process of the machine sees the overlay: then root has mounted it, as
- * container engines do.
+ * Whether a mount may be entered. A mount of FUSE must not be entered.
+ * `of_root` says whether the mount was found in the list of a mount namespace
+ * that belongs to the user namespace of everprof. If not, an overlay may be
+ * entered only if the first process of the machine sees the overlay: then root
+ * has mounted it, as container engines do.
  */
 static bool mounts_may_enter(struct process_mount *mount, bool of_root)
 {

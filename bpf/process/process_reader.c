@@ -59,9 +59,9 @@ static void process_read_exe(int dir, struct buf *out)
 }
 
 /*
- * Append the lines of the executable mappings of a process. If the file `maps`
- * cannot be opened because of ESRCH, there are none, as for a thread of the
- * kernel.
+ * Append the lines of the executable mappings of a process. If opening the file
+ * `maps` fails with ESRCH, the process has no mappings, for example because it
+ * is a thread of the kernel.
  */
 static int process_read_maps(int dir, struct buf *out, struct err *err)
 {

@@ -47,15 +47,15 @@ struct process_text {
 	struct str exe;
 	struct str cgroup;  /* the file /proc/PID/cgroup */
 	struct str cmdline; /* each argument ends with NUL */
-	struct str maps;    /* the lines of its executable memory */
+	struct str maps;    /* lines of /proc/PID/maps for executable memory */
 };
 
 /*
  * Read the texts of process `pid`. The mappings are read only if `with_maps` is
  * true. The answer is appended to `answer`, which is empty and should be
  * limited to PROCESS_ANSWER_MAX. ERR_NOTFOUND: the process has ended. Other
- * errors: the process or its mappings must not be read, or those of
- * file_helper_call().
+ * errors: the process or its mappings cannot be read, or file_helper_call()
+ * fails.
  */
 NODISCARD int process_reader_read(struct file_helper *reader, uint32_t pid,
 				  bool with_maps, struct buf *answer,

@@ -119,10 +119,10 @@ static void process_forget(struct process_table *t, uint32_t number)
 /*
  * Whether to evict a process that t->hand, the hand of the clock (the
  * replacement algorithm), has reached. A process is not evicted if it is
- * marked, or if reading it was allowed less than PROCESS_ASKED_MS ago and has
- * not ended. Any other process is evicted if it was not sampled since the hand
- * was there last, or has more than PROCESS_FAIR_RANGES ranges; its p->sampled
- * is reset in any case.
+ * marked, or if it is being read, and the read was allowed less than
+ * PROCESS_ASKED_MS ago. Any other process is evicted if it was not sampled
+ * since the hand reached it last, or if it has more than PROCESS_FAIR_RANGES
+ * ranges; p->sampled of such a process is reset in any case.
  */
 static bool process_gives_way(struct process *p, uint64_t now)
 {
@@ -235,7 +235,7 @@ static void process_map(struct process_table *t, struct process *p,
 }
 
 /*
- * Convert a time of the monotonic clock to the time of mappings, see
+ * Convert a time of the monotonic clock to the unit of address_range.since, see
  * PROCESS_SINCE_SHIFT.
  */
 static uint32_t process_since(uint64_t ns)
@@ -415,12 +415,12 @@ void process_table_report(struct process_table *t,
 		process_name(p, r->text);
 		p->uid = process_uid_guess(p->uid);
 		/*
-		 * If there is no room to publish the new program,
-		 * process_publish_less() corrects the publication that the
-		 * process still has: it takes the unwind tables away from all
-		 * mappings that the process does not have any more. If other
-		 * processes share this publication, they would lose these
-		 * tables, too.
+		 * If there is no room to publish the new program, the process
+		 * keeps its old publication, and process_publish_less() takes
+		 * the unwind tables away from the mappings that the process
+		 * does not have any more. But if other processes share the
+		 * publication, these mappings keep their tables, and the kernel
+		 * would unwind the new program with the tables of the old one.
 		 */
 		if (process_publication_is_shared(t, p))
 			process_withdraw(t, p, now);

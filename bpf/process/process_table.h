@@ -55,8 +55,8 @@ enum {
 };
 
 /*
- * No group. It is not in the enum above, because in C23 it would make all
- * constants of that enum unsigned.
+ * No group. PROCESS_NO_GROUP is not in the enum above, because in C23 it would
+ * make all constants of that enum unsigned.
  */
 enum {
 	PROCESS_NO_GROUP = UINT32_MAX
@@ -152,7 +152,7 @@ struct process_table {
 	uint32_t hand;    /* where process_evict() goes on */
 	uint64_t evicted; /* number of processes that were evicted */
 	uint64_t refused; /* how often there was no room for a process */
-	/* number of attempts to store or publish mappings that found no room */
+	/* how often there was no room to store or to publish mappings */
 	uint64_t crowded_out;
 };
 
@@ -243,18 +243,19 @@ bool process_table_may_scan(struct process_table *t, uint32_t pid,
 /*
  * Note that a process was read, with success or not. `read_ns` is the time at
  * which reading began. Returns the process, borrowed until the next change, if
- * process_table_may_scan() had noted it as being read, and it began its program
- * before `read_ns`; else NULL.
+ * the process is noted as being read, if reading did not begin before
+ * process_table_may_scan() last allowed it, and if the process began its
+ * program before `read_ns`; else NULL.
  */
 const struct process *process_table_answer(struct process_table *t,
 					   uint32_t pid, uint64_t read_ns);
 
 /*
- * Publish the processes that have changed since the last call, and those that
- * process_table_sampled() and process_table_sweep() have queued again, because
- * they found no room before. Forget the processes that ended PROCESS_KEPT_MS
- * ago. If mappings of sampled processes find no room, evict processes, so that
- * there is room later.
+ * Publish the processes that have changed since the last call, and those for
+ * which there was no room before, if process_table_sampled() or
+ * process_table_sweep() has queued them again. Forget the processes that ended
+ * PROCESS_KEPT_MS ago. If mappings of sampled processes find no room, evict
+ * processes, so that there is room later.
  */
 void process_table_publish(struct process_table *t, uint64_t now);
 
@@ -295,7 +296,10 @@ NODISCARD bool process_publish(struct process_table *t, struct process *p,
 bool process_publication_is_shared(const struct process_table *t,
 				   const struct process *p);
 
-/* Release the publication of a process; its last user frees it. */
+/*
+ * Release the publication of a process. The publication is freed if no other
+ * process uses it.
+ */
 void process_unpublish(struct process_table *t, struct process *p,
 		       uint64_t now);
 

@@ -2,14 +2,14 @@
 /*
  * Table store: the unwind tables in the kernel, in the form of packs
  * (unwind_pack.h). A table is stored once, however many processes use the file.
- * Tables remain until their room is needed. Then tables that no process has are
- * evicted first, and after them tables that were in no sample for some time,
- * even if a process has the file. If that is not enough, see table_store_add().
- * Tables that lie next to each other in the array are evicted together
- * (table_room.h); of several such groups, the one that was used longest ago
- * goes first. A table that found no room, or was evicted while a process had
- * its file, is "crowded out": the file table reads the file again when the file
- * is sampled.
+ * Tables remain until their room is needed. Then tables whose files no process
+ * has mapped are evicted first, and after them tables that were in no sample
+ * for some time, even if a process has mapped the file. If that is not enough,
+ * see table_store_add(). Tables that lie next to each other in the array are
+ * evicted together (table_room.h); of several such groups, the one that was
+ * used longest ago goes first. A table that found no room, or was evicted while
+ * a process had its file, is "crowded out": the file table reads the file again
+ * when the file is sampled.
  *
  * Ownership: the store owns its tables; the entries are the sampler's.
  * Threads: one thread at a time.
@@ -42,7 +42,7 @@ struct table_key {
 	size_t len;
 };
 
-/* A table: entries in the kernel. */
+/* A table, whose entries are in the array that the kernel reads. */
 struct stored_table {
 	struct table_key key;
 	/* user_ranges_share() of the user to whom the file belongs */
@@ -58,9 +58,10 @@ struct stored_table {
 	uint64_t used_at;
 	bool live; /* not a gap in the array of tables */
 	/*
-	 * There is no room for its entries. table_store_find() does not find
-	 * it, so that table_store_add() tries again when the file is read
-	 * again, or another file with this key is read.
+	 * There was no room for the entries of the table, or it was evicted
+	 * while it had users. table_store_find() does not find the table, so
+	 * that table_store_add() looks for room again when the file, or another
+	 * file with this key, is read.
 	 */
 	bool crowded_out;
 };
@@ -98,21 +99,21 @@ uint32_t table_store_find(struct table_store *s, const struct table_key *key);
 
 /*
  * Add a table that table_store_find() does not find, take a reference to it,
- * and return its number. If no free piece of the array is large enough for its
- * entries, adjacent tables are evicted that no process has and that were not
- * used for EXTENTS_DELAY_MS; their entries can be used at once. If this makes
- * no piece that is large enough, the new table is crowded out: it has no
- * entries, and frame pointers are used until the file is read again and there
- * is room. So that there is room then, tables that processes have are evicted,
- * too; their entries become free after EXTENTS_DELAY_MS, when the kernel does
- * not read them any more. At first, a table that processes have may go only if
- * it was not used for TABLE_IDLE_MS. If the idle tables and the free entries
- * suffice for the new table and a reserve of an eighth of the array, but make
- * no piece that is large enough, sampled tables between the pieces are evicted
- * as well; they find room elsewhere when their files are read again. Otherwise,
- * if another owner, who is not root, has more than half of the array, tables of
- * this owner are evicted, provided that this owner keeps about half of the
- * array.
+ * and return its number. If no free piece of the array is large enough for the
+ * new table, adjacent tables are evicted that no process has and that were not
+ * used for EXTENTS_DELAY_MS; the room of these tables can be used at once. If
+ * this makes no piece that is large enough, the new table is crowded out: it
+ * has no entries, and the kernel walks stacks by frame pointers until the file
+ * is read again and there is room. So that there is room then, tables that
+ * processes have are evicted, too; their room becomes free after
+ * EXTENTS_DELAY_MS, when the kernel does not read their entries any more. At
+ * first, a table that processes have may go only if it was not used for
+ * TABLE_IDLE_MS. If the idle tables and the free entries suffice for the new
+ * table and a reserve of an eighth of the array, but make no piece that is
+ * large enough, sampled tables between the pieces are evicted as well; they
+ * find room elsewhere when their files are read again. Otherwise, if another
+ * owner, who is not root, has more than half of the array, tables of this owner
+ * are evicted, provided that this owner keeps about half of the array.
  */
 uint32_t table_store_add(struct table_store *s, const struct table_key *key,
 			 uint32_t owner, const struct unwind_pack *pack,

@@ -129,8 +129,8 @@ static int64_t cfa_run_factored(struct cfa_run *r)
 }
 
 /*
- * Advance by `delta` units of code_align, and call `visit` with the rules of
- * the addresses that are passed.
+ * Advance by `delta` units of code_align, and call `visit` with the rules for
+ * the addresses from the old position up to the new one.
  */
 static void cfa_run_advance(struct cfa_run *r, uint64_t delta)
 {

@@ -56,8 +56,8 @@ static void eh_entry_identify(const struct eh_reader *r, struct eh_entry *e,
 
 /*
  * Read the entry at *d into *e, and move *d past the entry. Returns false at
- * the end of the section, at an entry with the length 0, which is an end, too,
- * and at an entry whose length is damaged.
+ * the end of the section, at an entry with the length 0, which also ends the
+ * section, and at an entry whose length is damaged.
  */
 static bool eh_entry_read(const struct eh_reader *r, struct dec *d,
 			  struct eh_entry *e)
@@ -78,7 +78,10 @@ static bool eh_entry_read(const struct eh_reader *r, struct dec *d,
 	return !e->d.bad;
 }
 
-/* Read a number in the format of an encoding, whatever it is relative to. */
+/*
+ * Read a number in the format of `encoding`. If the number is relative to an
+ * address, this address is not added.
+ */
 static uint64_t eh_number(struct dec *d, uint8_t encoding)
 {
 	switch (encoding & EH_FORMAT) {
@@ -101,9 +104,9 @@ static uint64_t eh_number(struct dec *d, uint8_t encoding)
 }
 
 /*
- * Read an address. Only absolute addresses and those relative to their own
- * position are supported, because functions use no others. Other encodings set
- * d->bad.
+ * Read the address of a function. Only absolute addresses, and addresses that
+ * are relative to their own position, are supported, because no other encodings
+ * are used for functions. Other encodings set d->bad.
  */
 static uint64_t eh_address(const struct eh_reader *r, struct dec *d,
 			   uint8_t encoding)

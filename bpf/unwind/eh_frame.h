@@ -15,7 +15,10 @@
 #include "bpf/unwind/cfa_program.h"
 
 enum {
-	/* Largest size of the instructions of a CIE in bytes. */
+	/*
+	 * Largest size in bytes of the instructions in a CIE (common
+	 * information entry).
+	 */
 	EH_CIE_INSTRUCTIONS_MAX = 1024,
 	/* Maximum bytes of the augmentation string of a CIE, with its NUL. */
 	EH_LETTERS_MAX = 16,

@@ -19,15 +19,16 @@ struct go_rows {
 
 /*
  * Whether a function in assembler saves rbp just below its return address. `c`
- * is the first part of the function where it has a frame. To a function that
- * declares a frame, Go's assembler adds instructions that save rbp. Since Go
- * 1.21, the first of these instructions is push %rbp. In older versions, the
- * function moves the stack pointer, and then has mov %rbp,offset(%rsp).
+ * is the first part of the function in which the function has a frame. If a
+ * function declares a frame, Go's assembler adds instructions that save rbp.
+ * Since Go 1.21, the first of these instructions is push %rbp. With older
+ * versions, the function first moves the stack pointer, and then executes
+ * mov %rbp,offset(%rsp).
  */
 static bool go_frame_saves_fp(struct elf_file *f, const struct go_code *c)
 {
 	static const uint8_t store[] = { 0x48, 0x89 };
-	uint8_t code[5]; /* the byte before c->from, and four from there on */
+	uint8_t code[5]; /* from the byte before c->from on */
 
 	if (!elf_file_load_bytes(f, c->from - 1, code, sizeof(code)))
 		return false;

@@ -153,7 +153,7 @@ static size_t calls_apply(const struct saved_calls *c, struct unwind_table *t,
 
 		/*
 		 * No function whose call frame information can be read begins
-		 * at the target: the bytes may only look like a call.
+		 * at the target: perhaps the bytes only look like a call.
 		 */
 		if (!call->found)
 			continue;

@@ -26,7 +26,7 @@ enum {
 	SAVED_CODE_MAX = 16 << 20,
 };
 
-/* Whether the table has rows for saved_register_add(). */
+/* Whether the table has rows that saved_register_add() may complete. */
 NODISCARD bool saved_register_wanted(const struct unwind_table *t);
 
 /*

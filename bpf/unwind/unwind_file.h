@@ -20,10 +20,11 @@ enum {
 };
 
 /*
- * Build the table of a file. ERR_NOTFOUND: the file has no .eh_frame, and
- * neither a .debug_frame nor a table of Go's functions that can be read. Its
- * code can only be unwound by frame pointers. ERR_UNSUPPORTED: the file is not
- * for x86-64. Other errors as elf_file_section() and unwind_table_build().
+ * Build the table of a file. ERR_NOTFOUND: the file has no .eh_frame, no
+ * .debug_frame that can be read, and no table of Go's functions that can be
+ * read. The code of such a file can only be unwound by frame pointers.
+ * ERR_UNSUPPORTED: the file is not for x86-64. Other errors as
+ * elf_file_section() and unwind_table_build().
  */
 NODISCARD int unwind_file_read(struct elf_file *f, struct unwind_table *out,
 			       struct err *err);

@@ -33,8 +33,8 @@ struct pattern {
 struct packing {
 	/*
 	 * The member `steps` of a run is at first the index of the run's first
-	 * step in the vector below. packing_pages() turns it into the index of
-	 * an entry of the pack.
+	 * step in the vector `steps`. packing_pages() replaces this index by
+	 * the index that the step has among the entries of the pack.
 	 */
 	VEC(struct unwind_row) runs;
 	VEC(struct unwind_row) steps;
@@ -121,7 +121,7 @@ static uint32_t packing_pages(struct packing *p, struct buf *out)
 	uint32_t pages;
 	uint32_t run = 0;
 
-	/* The loop ends: two pages of 2 GiB have all addresses. */
+	/* The loop ends, because two pages of 2 GiB cover all addresses. */
 	while (span >> head.steps > runs / PACK_PAGE_RUNS + 1)
 		head.steps++;
 	pages = (span >> head.steps) + 1;

@@ -52,7 +52,7 @@ uint32_t unwind_pack_add(const struct unwind_row *rows, size_t count,
  * Whether the indexes in a pack refer to entries of the right kind, its runs
  * are sorted, and its last pattern ends, so that a search never leaves the
  * pack. The file helper (symbols/helper/file_helper.h) that made the pack is
- * not trusted, because a hostile file may have taken it over.
+ * not trusted, because a hostile file may have taken over the helper.
  */
 NODISCARD bool unwind_pack_check(const struct unwind_pack *p);
 

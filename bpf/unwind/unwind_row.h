@@ -43,8 +43,8 @@ struct unwind_row {
 			__u8 kind;
 		};
 		/*
-		 * In a run of a pack: the index of the entry that is its first
-		 * step. For the head and the pages, see unwind_pack.h.
+		 * In a run of a pack: the index of the entry with the run's
+		 * first step. For the head and the pages, see unwind_pack.h.
 		 */
 		__u32 steps;
 	};
@@ -76,14 +76,14 @@ enum unwind_cfa {
 	 */
 	UNWIND_REGISTER,
 	/*
-	 * Code that keeps frame pointers, as that of Go: rbp leads to the
-	 * caller, perhaps on another stack.
+	 * Code that keeps frame pointers, such as Go's code: rbp leads to the
+	 * frame of the caller, which may be on another stack.
 	 */
 	UNWIND_POINTER,
 	/*
-	 * Code of Go that goes to another stack and calls functions there. In
-	 * the innermost frame, the return address is at rsp; in other frames,
-	 * rbp may lead to a caller.
+	 * Code of Go that switches to another stack and calls functions there.
+	 * In the innermost frame, the return address is at rsp; in other
+	 * frames, rbp may lead to a caller.
 	 */
 	UNWIND_MOVED,
 };
@@ -100,8 +100,8 @@ enum unwind_fp {
 #define UNWIND_CFA_MASK 15
 
 /*
- * Offsets of the saved registers in the ucontext_t of a signal, in bytes from
- * its beginning.
+ * Offsets in bytes of the saved registers from the beginning of a signal's
+ * ucontext_t.
  */
 #define UNWIND_SIGNAL_RBP 120
 #define UNWIND_SIGNAL_RSP 160

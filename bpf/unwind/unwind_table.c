@@ -30,7 +30,7 @@ bool unwind_row_same(const struct unwind_row *a, const struct unwind_row *b)
 	return a->kind == b->kind && a->cfa == b->cfa && a->fp == b->fp;
 }
 
-/* Callback of cfa_program_run(): add the row of the rules. */
+/* Callback of cfa_program_run(): add a row for `rules`, at address `from`. */
 static void unwind_build_visit(void *ctx, uint64_t from, uint64_t to UNUSED,
 			       const struct cfa_rules *rules)
 {

@@ -46,8 +46,8 @@ NODISCARD int unwind_table_build(struct unwind_table *t,
 				 struct eh_section debug, struct err *err);
 
 /*
- * Return the row of an address, as in the ELF file, or a row of the kind
- * UNWIND_NO_CODE if the table has none.
+ * Return the row for `pc`, a virtual address of the ELF file. If the table has
+ * no row for `pc`, return a row of the kind UNWIND_NO_CODE.
  */
 struct unwind_row unwind_table_find(const struct unwind_table *t, uint64_t pc);
 

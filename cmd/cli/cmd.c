@@ -126,7 +126,7 @@ int cmd_check_owner(const char *dir, struct err *err)
 		return 0;
 	return err_set(
 		err, ERR_DENIED,
-		"the files in %s belong to another user, who could not read files written by this command: as root, run cd %s && setpriv --reuid=%u --clear-groups everprof …, with . as the data directory",
+		"the files in %s belong to another user, who could not read files written by this command: as root, run \"cd %s && setpriv --reuid=%u --clear-groups everprof …\", with \".\" as the data directory",
 		dir, dir, st.st_uid);
 }
 

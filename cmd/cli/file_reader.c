@@ -53,7 +53,7 @@ static int refuse_file(const char *path, struct bytes body, int rc,
 	return err_set(
 		err, rc, "%s: %s: %s", path, why.msg,
 		is_folded(str_from(body)) ?
-			"these look like folded stacks, which everprof writes, but does not read" :
+			"these look like folded stacks, which this command does not read; \"everprof view\" does" :
 			"expected a profile in a format that pprof reads");
 }
 

@@ -63,7 +63,7 @@ int gate_parse(const char *text, struct gate_rule *out, struct err *err)
 	if (strncmp(end, " of ", 4) != 0 || !strcmp(out->what, "total"))
 		return compare_gate_refuse(
 			text,
-			"only \" of REGEX\" may follow % or pp, and nothing in a rule for total",
+			"only \" of REGEX\" may follow % or pp, and a rule for \"total\" must end there",
 			err);
 	rc = regex_new_search(str_of(end + 4), &out->regex, err);
 	return rc ? err_wrap(err, rc, "--fail-on=\"%s\"", text) : 0;

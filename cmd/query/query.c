@@ -76,7 +76,7 @@ int cmd_query_labels(int argc, char **argv)
 	if (!rc && argc && !json_array_size(data))
 		rc = err_set(
 			&err, ERR_NOTFOUND,
-			"no series has a label \"%s\"; everprof query labels lists all label names",
+			"no series has a label \"%s\"; \"everprof query labels\" lists all label names",
 			argv[0]);
 	json_array_foreach(data, i, item) print_label(item);
 	return query_finish(&q, root, rc, &err);

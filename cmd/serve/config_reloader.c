@@ -159,7 +159,7 @@ static int reloader_log_summary(const struct config *c, int rc, struct err *err)
 		return err_set(err, rc, "%.*s", STR_ARG(first));
 	return err_set(
 		err, rc,
-		"%.*s (and %zu more; everprof check config lists them all)",
+		"%.*s (and %zu more; \"everprof check config\" lists them all)",
 		STR_ARG(first), c->yaml.error_count - 1);
 }
 

@@ -108,7 +108,7 @@ void ebpf_config_decode(struct yaml *y, const struct yaml_node *n, void *config)
 	    yaml_is_null(yaml_child(n, "enabled")))
 		yaml_warn(
 			y, n,
-			"the section ebpf does nothing without enabled: true");
+			"the section \"ebpf\" does nothing without \"enabled: true\"");
 	if (c->sampling_frequency < 1 ||
 	    c->sampling_frequency > COLLECTOR_HZ_MAX)
 		yaml_error(

@@ -125,7 +125,7 @@ static int self_profile_collect(struct self_profiler *p, int64_t seconds,
 	if (!rc && !s->out->len)
 		rc = err_set(
 			err, ERR_NOTFOUND,
-			"no sample hit everprof, because it used hardly any CPU time while the profile was taken; take a longer one (parameter seconds)");
+			"no sample hit everprof, because it used hardly any CPU time while the profile was taken; take a longer one (parameter \"seconds\")");
 	return rc;
 }
 

@@ -28,7 +28,7 @@ static void warn_of_size(const struct storage_options *o, int64_t bytes)
 	if (!serve_flags_disk(o->flags, &disk, &err) && bytes > (int64_t)disk)
 		log_event(
 			o->log, LOG_WARN,
-			"--storage.tsdb.retention.size is larger than the file system, which may become full before it makes everprof remove profiles; give a percentage, such as 80%",
+			"--storage.tsdb.retention.size is larger than the file system, which may become full before everprof removes profiles because of this limit; give a percentage, such as 80%",
 			LOG_FIELDS(
 				log_int("bytes", bytes),
 				log_int("file_system_bytes", (int64_t)disk)));

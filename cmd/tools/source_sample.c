@@ -57,7 +57,7 @@ static int labels_of_folder(struct labels_builder *b,
 	if (rc)
 		rc = err_set(
 			err, ERR_INVALID,
-			"the name of the folder is not a complete selector, and the file has no note of its labels: give this folder alone as the source (unpack a tar first), and all its labels with the type in --labels");
+			"the labels of the file are unknown, because the name of its folder is not a complete selector, and the file does not contain them: give this folder alone as the source (unpack a tar first), and the profile type and all labels in --labels");
 	selector_fini(&s);
 	arena_fini(&arena);
 	return rc;

@@ -133,8 +133,9 @@ static int view_wait(struct viewing *v, const sigset_t *set, struct err *err)
 		if (number != SIGCHLD)
 			return 0;
 		if (view_server_has_ended(&v->server))
-			return err_set(err, ERR_CLOSED,
-				       "the server of this command has ended");
+			return err_set(
+				err, ERR_CLOSED,
+				"the server that \"everprof view\" started has ended");
 		if (v->opener && waitpid(v->opener, NULL, WNOHANG))
 			v->opener = 0;
 	}

@@ -159,8 +159,9 @@ static int view_server_wait(struct view_server *s, int fd, struct err *err)
 				return 0;
 		}
 		if (view_server_has_ended(s))
-			return err_set(err, ERR_CLOSED,
-				       "the server of this command has ended");
+			return err_set(
+				err, ERR_CLOSED,
+				"the server that \"everprof view\" started has ended");
 	}
 }
 

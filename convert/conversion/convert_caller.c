@@ -11,7 +11,7 @@ int convert_caller_look(const struct convert_caller *c, size_t memory,
 	if (memory > c->max_memory)
 		return err_set(
 			err, ERR_TOOBIG,
-			"converting it takes more than %zu bytes of memory: send fewer profiles at once, or a shorter recording",
+			"the conversion takes more than %zu bytes of memory: send fewer profiles at once, or a shorter recording",
 			c->max_memory);
 	return c->take(c->ctx, memory, err);
 }

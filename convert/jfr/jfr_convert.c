@@ -456,7 +456,8 @@ static int jfr_convert_next(struct recording *x, struct bytes *recording,
 	if (__builtin_add_overflow(x->duration_ns, x->chunk.duration_ns,
 				   &x->duration_ns) ||
 	    x->chunk.duration_ns < 0)
-		return err_set(err, ERR_INVALID, "its duration is no duration");
+		return err_set(err, ERR_INVALID,
+			       "its duration is negative or too large");
 	return jfr_convert_chunk(x, err);
 }
 

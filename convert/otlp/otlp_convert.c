@@ -681,7 +681,7 @@ static int otlp_convert_store_group(struct converting *c, size_t i,
 	otlp_groups_encode(&c->groups, i, &c->out);
 	if (c->out.over)
 		rc = err_set(err, ERR_TOOBIG,
-			     "a profile of pprof has more than %zu bytes",
+			     "a converted profile has more than %zu bytes",
 			     c->o->caller.max_profile);
 	else
 		rc = c->o->caller.store(c->o->caller.ctx, &g->labels,
@@ -765,7 +765,7 @@ int otlp_convert(struct bytes message, const struct otlp_options *o,
 	if (!rc && !has && message.len)
 		rc = err_set(
 			err, ERR_INVALID,
-			"the request has no dictionary: it is one of OTLP profiles 1.6 or earlier, or none; update the sender to release 1.8 or later");
+			"the request has no dictionary: it has the format of OTLP profiles 1.6 or earlier, or is not a request of OTLP profiles at all; use a sender with OTLP profiles 1.8 or later");
 	/* The index, which grows by doubling, and the builder's places of it. */
 	if (!rc)
 		rc = o->caller.take(o->caller.ctx, entries * 32, err);

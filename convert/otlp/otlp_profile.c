@@ -200,11 +200,11 @@ int otlp_layout_find(const struct otlp_tables *t, struct otlp_layout *out,
 	if (s.is_ancient || otlp_layout_is_ancient(t))
 		return err_set(
 			err, ERR_INVALID,
-			"the request is one of OTLP profiles 1.7 or earlier: update the sender to release 1.8 or later");
+			"the request has the format of OTLP profiles 1.7 or earlier: use a sender with OTLP profiles 1.8 or later");
 	if (s.samples && !s.fit_new && !s.fit_old)
 		return err_set(
 			err, ERR_INVALID,
-			"the samples are those of no release of OTLP profiles from 1.8 to 1.11, or refer to entries that are not in the dictionary");
+			"the samples do not fit any release of OTLP profiles from 1.8 to 1.11, or refer to entries that are not in the dictionary");
 	return 0;
 }
 

@@ -24,7 +24,7 @@ static int otlp_tables_count_one(struct bytes dictionary, size_t *count,
 		if (f.type != WIRE_BYTES)
 			return err_set(
 				err, ERR_INVALID,
-				"table %u of the dictionary has another type: everprof reads OTLP profiles 1.8 and later",
+				"table %u of the dictionary has an unexpected type: everprof reads OTLP profiles 1.8 and later",
 				(unsigned)f.number);
 		++*count;
 	}

@@ -268,7 +268,7 @@ static int perf_event_find(struct perf_text *x, const struct perf_header *h,
 	if (x->event_count == PERF_EVENTS_MAX)
 		return err_set(
 			err, ERR_INVALID,
-			"line %zu has the %dth event: at most %d can be read",
+			"line %zu names the %dth different event: at most %d can be read",
 			x->line, PERF_EVENTS_MAX + 1, PERF_EVENTS_MAX);
 	x->events[x->event_count++] =
 		(struct perf_event){ .name = h->event,

@@ -492,7 +492,7 @@ static int take_answer_of_step(struct aws_account *a,
 	if (rc && a->step == AWS_ASKS_REGION)
 		return err_wrap(
 			err, rc,
-			"no region is configured, and the metadata service of the instance gives none (set region)");
+			"no region is configured, and the metadata service of the instance gives none (set \"region\")");
 	return rc;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Accounts of AWS. They provide access keys and the region. The keys are those
- * of the configuration, the environment, the shared files, the agent of a
- * container or the metadata service of the instance, or they belong to an
- * assumed role.
+ * Accounts of AWS. They provide access keys and the region. The keys come from
+ * the configuration, the environment, the files with profiles (aws_profile.h),
+ * the agent of a container or the metadata service of the instance, or they
+ * belong to an assumed role.
  *
  * Sources: docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html;
  * AWS Security Token Service API Reference, "AssumeRole" and

@@ -18,7 +18,10 @@
 #include "discovery/aws/aws_profile.h"
 #include "discovery/rest/rest_config.h"
 
-/* An entry of the configuration, of a discovery that asks AWS. Text is borrowed. */
+/*
+ * An entry of the configuration for a discovery that asks AWS. Its texts are
+ * borrowed.
+ */
 struct aws_config {
 	struct rest_config rest;
 	struct str region;
@@ -63,9 +66,9 @@ struct aws_role {
 /* How credentials are to be got. */
 struct aws_plan {
 	enum aws_source source;
-	struct aws_keys keys;       /* of AWS_KEYS */
-	char *token_file;           /* of AWS_WEB_IDENTITY */
-	struct aws_role web;        /* the role of AWS_WEB_IDENTITY */
+	struct aws_keys keys;       /* for AWS_KEYS */
+	char *token_file;           /* for AWS_WEB_IDENTITY */
+	struct aws_role web;        /* the role for AWS_WEB_IDENTITY */
 	VEC(struct aws_role) roles; /* assumed one after the other */
 	char *region;               /* NULL: ask the metadata service */
 };

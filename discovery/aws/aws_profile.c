@@ -27,9 +27,9 @@ void aws_profile_fini(struct aws_profile *p)
 }
 
 /*
- * Add a setting. A value of an earlier file stays: p->settings has `before`
- * settings of earlier files. Of several values in one file, the last one
- * counts, as in AWS' own libraries. An empty value does not count.
+ * Add a setting. The first `before` elements of p->settings come from earlier
+ * files; their values stay. Of several values in one file, the last one counts,
+ * as in AWS' own libraries. An empty value does not count.
  */
 static void profile_set(struct aws_profile *p, size_t before, struct str key,
 			struct str value)

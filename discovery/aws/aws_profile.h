@@ -40,9 +40,9 @@ NODISCARD int aws_profile_read(struct aws_profile *p, const char *name,
 
 /*
  * Add to `p` the settings of the profile `name` in `text`, the text of one
- * file. A value that `p` has from an earlier call is not replaced. `prefix` is what the
- * file writes before the name of a profile other than "default": "profile " in
- * ~/.aws/config, and nothing in ~/.aws/credentials.
+ * file. A value that `p` has from an earlier call is not replaced. `prefix` is
+ * the text that stands in the file before the name of a profile other than
+ * "default": "profile " in ~/.aws/config, and nothing in ~/.aws/credentials.
  */
 void aws_profile_parse(struct aws_profile *p, struct str text,
 		       const char *prefix, const char *name);

@@ -300,8 +300,8 @@ static void write_action(struct buf *out, const char *action)
 }
 
 /*
- * Write the URL for the zones. Returns false once the zones are known, so that
- * they are not asked for again, as in Prometheus.
+ * Write the URL for the zones. As in Prometheus, the zones are not asked for
+ * again once they are known: this function then returns false.
  */
 static bool zones_url(struct rest_run *r, size_t i, struct buf *out)
 {
@@ -314,7 +314,7 @@ static void write_zones(struct rest_run *r UNUSED, struct buf *out)
 	write_action(out, "DescribeAvailabilityZones");
 }
 
-/* Write one filter, which has the number `n`, from 1. */
+/* Write one filter, which has the number `n`, counted from 1. */
 static void write_filter_fields(struct buf *out, const struct yaml_node *filter,
 				size_t n)
 {
@@ -339,8 +339,8 @@ static void write_instances(struct rest_run *r, struct buf *out)
 }
 
 /*
- * Set the base URL, unless one is configured: take it from the environment, or
- * else the URL of EC2 in the region.
+ * Set the base URL, unless one is configured. It is the URL that the
+ * environment names, or else the URL of EC2 in the region.
  */
 static int ec2_begin(struct rest_run *r, struct err *err UNUSED)
 {

@@ -122,8 +122,8 @@ static void begin_path(const struct rest_run *r, struct str group,
 
 /*
  * Write path and query of the URL that lists the resources of a type, within
- * the configured resource group if there is one. Return whether `i` is 0,
- * because there is only this URL.
+ * the configured resource group if there is one. There is only this URL, which
+ * has the number 0: return false for any other `i`.
  */
 static bool write_list(struct rest_run *r, size_t i, const char *type,
 		       struct buf *out)

@@ -68,7 +68,7 @@ static void consul_add_instance(struct group_builder *b,
 	field_rows_add(b, consul_labels, instance, separator);
 	group_label(b, META("health"),
 		    str_of(aggregate_health(doc_find(instance, "Checks"))));
-	/* Without tags, the label is the separator twice. */
+	/* If there are no tags, the value of the label is two separators. */
 	buf_printf(&none, "%.*s%.*s", STR_ARG(separator), STR_ARG(separator));
 	if (doc_count(tags))
 		field_list_add(b, META("tags"), tags, separator);
@@ -90,7 +90,7 @@ int consul_health_parse(struct bytes text, struct str service,
 	if (!rc && y.root->kind != YAML_LIST)
 		rc = err_set(
 			err, ERR_INVALID,
-			"Consul's answer for this service is not a list: does server name a Consul agent?");
+			"Consul's answer for this service is not a list: does \"server\" name a Consul agent?");
 	if (rc) {
 		yaml_fini(&y);
 		return rc;

@@ -30,7 +30,7 @@
 #include "discovery/rest/document.h"
 
 #define WAIT_MS 120000 /* how long Consul may delay an answer */
-/* timeout of a query: Consul may answer up to a sixteenth later than WAIT_MS */
+/* timeout of a query: Consul may exceed WAIT_MS by up to one sixteenth */
 #define TIMEOUT_MS 135000
 #define RETRY_NS   15000000000LL
 #define PUBLISH_MS 1000 /* changes within this time are reported together */
@@ -168,7 +168,7 @@ static void consul_report_crowded(struct provider *p)
 	struct err err;
 
 	err_set(&err, ERR_LIMIT,
-		"the configuration selects more than %d services, which is the limit; the others have no targets: select fewer with services, tags or filter",
+		"the configuration selects more than %d services, which is the limit; the others have no targets: select fewer with \"services\", \"tags\" or \"filter\"",
 		CONSUL_SERVICES_MAX);
 	provider_failed(p, s->shown, &err);
 }
@@ -442,7 +442,7 @@ static void on_agent(void *ctx, struct http_response *r)
 	if (rc && r->status == 403)
 		(void)err_wrap(
 			&err, rc,
-			"the agent does not tell its data center (give a token with agent:read, or set datacenter)");
+			"the agent does not tell its data center (give a token with agent:read, or set \"datacenter\")");
 	if (!rc) {
 		struct str name;
 
@@ -453,7 +453,7 @@ static void on_agent(void *ctx, struct http_response *r)
 		else
 			rc = err_set(
 				&err, ERR_INVALID,
-				"the agent's answer does not name its data center: does server name a Consul agent? If so, set datacenter");
+				"the agent's answer does not name its data center: does \"server\" name a Consul agent? If so, set \"datacenter\"");
 		yaml_fini(&y);
 	}
 	if (rc)

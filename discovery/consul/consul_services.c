@@ -82,7 +82,7 @@ int consul_services_set(struct consul_services *s, struct consul_watch *w,
 		target_groups_unref(groups);
 		return err_set(
 			err, ERR_TOOBIG,
-			"the targets of all services together would take more than %ld MB of memory, so the new ones of this service are left out: set services, tags, filter or health_filter",
+			"the targets of all services together would take more than %ld MB of memory, so the new ones of this service are left out: select fewer with \"services\", \"tags\", \"filter\" or \"health_filter\"",
 			TARGET_GROUPS_BYTES_MAX / MIB);
 	}
 	s->bytes = bytes;

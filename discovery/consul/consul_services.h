@@ -72,7 +72,10 @@ NODISCARD int consul_services_set(struct consul_services *s,
 /* Return whether the last query of at least one service has failed. */
 bool consul_services_are_failing(const struct consul_services *s);
 
-/* Return whether at least one query for each service has ended, perhaps in vain. */
+/*
+ * Return whether, for each service, at least one query has ended, with or
+ * without success.
+ */
 bool consul_services_are_known(const struct consul_services *s);
 
 /* Add the targets of all services to a list. */

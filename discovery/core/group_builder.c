@@ -210,7 +210,7 @@ int group_builder_check(const struct group_builder *b, struct err *err)
 		return 0;
 	return err_set(
 		err, ERR_TOOBIG,
-		"the labels of all targets together take more than %ld MB (a label that several targets have counts once for each target): filter the targets, or split the entry",
+		"the labels of all targets together take more than %ld MB (a label that several targets have counts once for each target): let this entry of *_sd_configs find fewer targets, or split it",
 		TARGET_GROUPS_BYTES_MAX / MIB);
 }
 

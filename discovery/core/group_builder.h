@@ -3,9 +3,9 @@
  * Builds target groups label by label, for discoveries whose sources do not
  * send target groups themselves.
  *
- * A label that cannot be kept (its name or value is longer than a label may be,
- * or is not UTF-8) is left out. An empty value means that the label does not
- * exist, so it is left out, too.
+ * A label that cannot be kept is left out: its name or its value is too long,
+ * or its value is not UTF-8. A label with an empty value is left out, too,
+ * because an empty value means that the label does not exist.
  *
  * Ownership: a builder owns what it builds until group_builder_take(). Texts
  * are copied.

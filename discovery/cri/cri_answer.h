@@ -25,8 +25,9 @@ extern const struct bytes cri_list_containers; /* containers that run */
 
 /*
  * Check the answer `r` to a call, and set *message to the message (the protocol
- * buffer) in its body, which is borrowed from `r`. Errors: the call has failed,
- * the runtime has refused the call, or the answer is malformed.
+ * buffer) in the body of `r`; the message is borrowed from `r`. Errors: the
+ * call has failed, the runtime has refused the call, or the answer is
+ * malformed.
  */
 NODISCARD int cri_answer_check(const struct http_response *r,
 			       struct bytes *message, struct err *err);

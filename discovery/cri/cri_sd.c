@@ -109,7 +109,10 @@ static int cri_report(struct provider *p, struct bytes pods,
 	return 0;
 }
 
-/* Called at the end of the second call, for the containers. */
+/*
+ * Take the answer to ListContainers, the second call of a refresh, and report
+ * the containers.
+ */
 static void cri_on_containers(void *ctx, struct http_response *r)
 {
 	struct provider *p = ctx;
@@ -136,7 +139,10 @@ static void cri_on_containers(void *ctx, struct http_response *r)
 		provider_refreshed(p);
 }
 
-/* Take the pods of the first request of a refresh, and ask for the containers. */
+/*
+ * Take the answer to ListPodSandbox, the first call of a refresh, and start the
+ * call of ListContainers.
+ */
 static void cri_on_pods(void *ctx, struct http_response *r)
 {
 	struct provider *p = ctx;

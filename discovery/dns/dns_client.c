@@ -33,7 +33,7 @@ static void dns_on_ready(void *ctx, int fd, unsigned ready)
 			ready & HTTP_WRITABLE ? fd : ARES_SOCKET_BAD);
 }
 
-/* Called by c-ares when the events that it waits for at a socket change. */
+/* Called by c-ares to say for which events it now waits at the socket `fd`. */
 static void dns_on_socket(void *ctx, ares_socket_t fd, int readable,
 			  int writable)
 {
@@ -97,7 +97,7 @@ void dns_client_free(struct dns_client *c)
 
 /*
  * Return the error for a status of c-ares; 0: the name exists, perhaps without
- * records of the type.
+ * records of the requested type.
  */
 static int code_of(int status, struct err *err)
 {

@@ -24,8 +24,8 @@ enum dns_type {
 
 enum {
 	/*
-	 * size of a buffer for a name as text: each of its 255 bytes can become
-	 * \ and 3 digits
+	 * size of a buffer for a name as text: a name has at most 255 bytes,
+	 * each of which can become \ and 3 digits
 	 */
 	DNS_NAME_MAX = 1025
 };

@@ -98,10 +98,10 @@ static char *join_names(struct str name, struct str domain)
 }
 
 /*
- * A name that ends with a dot is tried only as it is. Another name with at
- * least `ndots` dots is tried first as it is, and then with the domains of the
- * search list. All other names are tried with the domains first, and then as
- * they are.
+ * A name that ends with a dot is tried only as it is. Any other name is tried
+ * as it is, and with each domain of the search list: if the name has at least
+ * `ndots` dots, first as it is and then with the domains; if it has fewer,
+ * first with the domains and then as it is.
  */
 char *dns_search_name(const struct dns_search *s, struct str name, size_t i)
 {

@@ -11,15 +11,15 @@
 #include "discovery/docker/docker_api.h"
 
 enum {
-	/* Names and addresses in messages are cut off after so many bytes. */
+	/* Names and addresses in messages are cut off after this many bytes. */
 	SHOWN_MAX = 64,
 };
 
 #define META(name) "__meta_dockerswarm_" name
 
 /*
- * The steps of role tasks after DOCKER_STEPS. Of these steps, role services has
- * only SWARM_SERVICES.
+ * The steps that the role "tasks" has after DOCKER_STEPS. Of these steps, the
+ * role "services" has only SWARM_SERVICES.
  */
 enum {
 	SWARM_SERVICES = DOCKER_FIRST_STEP,
@@ -34,7 +34,7 @@ static const struct field_row service_labels[] = {
 	{ 0 },
 };
 
-/* Labels of role services only. */
+/* Labels of services that only the role "services" adds. */
 static const struct field_row service_only_labels[] = {
 	{ META("service_task_container_hostname"),
 	  "Spec.TaskTemplate.ContainerSpec.Hostname", FIELD_TEXT },
@@ -109,8 +109,8 @@ static bool read_cidr(struct str text, char *out)
 }
 
 /*
- * Add the labels that role services and role tasks both have for a service. If
- * `service` is NULL, add no labels.
+ * Add the labels of a service that both the role "services" and the role
+ * "tasks" have. If `service` is NULL, add no labels.
  */
 static void add_service(struct rest_run *r, const struct yaml_node *service)
 {
@@ -168,7 +168,7 @@ static int map_virtual_ip(struct rest_run *r, const struct yaml_node *service,
 	if (!read_cidr(doc_text(vip, "Addr"), address))
 		return err_set(
 			err, ERR_INVALID,
-			"the service %.*s has the virtual address \"%.*s\", which is not like 10.0.0.7/24; leave the service out by filters",
+			"the service %.*s has the virtual address \"%.*s\", which is not like 10.0.0.7/24; leave the service out with \"filters\"",
 			STR_ARG(str_clip(doc_text(service, "Spec.Name"),
 					 SHOWN_MAX)),
 			STR_ARG(str_clip(doc_text(vip, "Addr"), SHOWN_MAX)));
@@ -260,7 +260,7 @@ static int map_task_address(struct rest_run *r, const struct yaml_node *task,
 	if (!read_cidr(cidr, address))
 		return err_set(
 			err, ERR_INVALID,
-			"the task %.*s has the address \"%.*s\", which is not like 10.0.0.7/24; leave the task out by filters",
+			"the task %.*s has the address \"%.*s\", which is not like 10.0.0.7/24; leave the task out with \"filters\"",
 			STR_ARG(str_clip(doc_text(task, "ID"), SHOWN_MAX)),
 			STR_ARG(str_clip(cidr, SHOWN_MAX)));
 	for (size_t i = 0; i < doc_count(ports) && !group_is_over(&r->b); i++) {
@@ -369,7 +369,7 @@ static const struct rest_step tasks_steps[] = {
 	{ 0 },
 };
 
-/* Nodes need no networks. */
+/* The role "nodes" has no labels of networks, so it lacks DOCKER_NETWORKS. */
 static const struct rest_step nodes_steps[] = {
 	[DOCKER_VERSION] = { .path = "/version", .items = "" },
 	{ .url = write_nodes_url, .items = "" },

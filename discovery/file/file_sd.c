@@ -58,8 +58,8 @@ struct files {
 	 */
 	bool is_full;
 	/*
-	 * The inotify descriptor; -1: not available, so that files are read at
-	 * each refresh_interval only.
+	 * The inotify descriptor. -1: inotify is not available, and files are
+	 * read only once every refresh_interval.
 	 */
 	int inotify;
 };
@@ -341,9 +341,9 @@ static void forget_gone(struct provider *p, bool *changed)
 static _Thread_local struct err folder_failure;
 
 /*
- * Called by glob() for a folder that glob() cannot read; `error` is the value
- * of errno. Returns 0 if the folder does not exist or is not a folder: there
- * are no files in it, and glob() goes on. Otherwise returns 1, which aborts
+ * Called by glob() if it cannot read `path` as a folder; `error` is the value
+ * of errno. Returns 0 if `path` does not exist or is not a folder: `path` then
+ * contains no files, and glob() goes on. Otherwise returns 1, which aborts
  * glob(), because the folder may contain matching files.
  */
 static int on_folder(const char *path, int error)

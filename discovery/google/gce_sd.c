@@ -50,8 +50,8 @@ static void add_gce_items(struct rest_run *r, const struct yaml_node *instance)
 			       doc_text(n, "name"), doc_text(n, "networkIP"));
 	}
 	/*
-	 * Go backwards: of labels with the same name, the first counts here,
-	 * and the last in Prometheus.
+	 * Go backwards: of labels with the same name, the first one counts in a
+	 * struct label_list, but Prometheus takes the last one.
 	 */
 	for (size_t i = doc_count(items); i-- > 0;) {
 		const struct yaml_node *item = doc_item(items, i);

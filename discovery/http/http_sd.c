@@ -79,9 +79,9 @@ static int check_response(const struct http_response *r, struct err *err)
 }
 
 /*
- * Parse the body `text` and report its target groups. A body that is the same
- * as the one that was reported last is not parsed again, so that the jobs are
- * not given equal targets once more.
+ * Parse the body `text` and report its target groups. A body that equals the
+ * last body parsed without errors is not parsed again, so that equal targets
+ * are not reported to the jobs once more.
  */
 static int http_sd_take(struct provider *p, struct http_source *s,
 			struct bytes text, struct err *err)

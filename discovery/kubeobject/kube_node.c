@@ -8,8 +8,8 @@
 #include "discovery/rest/document.h"
 
 /*
- * Add a label for each condition of a node, such as Ready; its value is the
- * status of the condition in lower case.
+ * Add a label for each condition of a node, such as Ready. The value of the
+ * label is the status of the condition in lower case.
  */
 static void node_add_conditions(struct group_builder *b,
 				const struct yaml_node *object)

@@ -7,7 +7,7 @@
 #include "discovery/rest/document.h"
 #include "discovery/rest/field_row.h"
 
-/* Path of the status of the condition Ready: True, False or Unknown. */
+/* Path of the status (True, False or Unknown) of the condition Ready. */
 #define POD_READY "status.conditions[type=Ready].status"
 
 static const struct field_row pod_labels[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The resources of Kubernetes that a discovery lists and watches, and the
- * target groups of one object.
+ * functions that make target groups of an object.
  *
  * Every object is turned into target groups, even if its resource has no
  * targets, because other objects use its labels. The first group has the labels

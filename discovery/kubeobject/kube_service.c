@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Makes the labels and the targets of a service from its JSON: one target for
- * each port. For a dual-stack service, a second group says which IP family is
- * the first one.
+ * each port. For a dual-stack service, a second target group has a label with
+ * the first IP family of the service.
  */
 #include "discovery/kubeobject/kube_meta.h"
 #include "discovery/rest/document.h"

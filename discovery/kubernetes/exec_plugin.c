@@ -128,8 +128,8 @@ static void plugin_free(struct exec_plugin *x)
 static atomic_int unkillable;
 
 /*
- * A thread that waits for the end of a plugin that was killed; `arg` is the
- * plugin's PID.
+ * Function of a thread: wait for the end of a plugin that was killed. `arg`
+ * points to the plugin's PID, and is freed.
  */
 static void *plugin_wait(void *arg)
 {

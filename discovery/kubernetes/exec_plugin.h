@@ -28,8 +28,9 @@ struct exec_plugin_config {
 	const char *command;
 	char **args; /* with the command first, ended by NULL */
 	/*
-	 * variables that are added to the environment of everprof, or replaced
-	 * in it, as "NAME=value"; ended by NULL
+	 * variables of the plugin's environment, as "NAME=value"; ended by
+	 * NULL. The plugin also gets all other environment variables that
+	 * everprof itself has
 	 */
 	char **env;
 	const char *hint; /* how to install the program; "": unknown */

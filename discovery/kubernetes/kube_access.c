@@ -14,9 +14,9 @@
 #define NAMESPACE_MAX 256 /* longest name of a namespace, in bytes */
 
 /*
- * Minimum pause until the next run of a plugin, after the plugin has failed, or
- * has printed a credential that has expired already or is refused by the API
- * server.
+ * Minimum pause before a plugin runs again. The pause applies if the plugin has
+ * failed, or if the credential that it has printed has expired already or is
+ * refused by the API server.
  */
 #define PLUGIN_PAUSE_NS 5000000000LL
 
@@ -208,8 +208,8 @@ static int access_read_file(struct kube_access *a, struct err *err)
 	was_pending = a->plugin != NULL;
 	access_drop_file(a);
 	/*
-	 * access_on_plugin() is not called for a cancelled plugin: let the
-	 * requests that wait for the plugin try again.
+	 * access_on_plugin() is not called for a cancelled plugin, so call
+	 * ready() here: the requests that wait for the plugin try again.
 	 */
 	if (was_pending)
 		a->ready(a->p);

@@ -5,8 +5,9 @@
  * configuration, from the service account of the pod that everprof runs in, or
  * from a kubeconfig file and its credential plugin.
  *
- * A kubeconfig file is read again when it has changed. The token of a service
- * account is read again by the HTTP client when its file has changed.
+ * A kubeconfig file is read again when it has changed. The HTTP client reads
+ * the token of a service account again when the file with the token has
+ * changed.
  *
  * Source: kubernetes.io/docs/tasks/run-application/access-api-from-pod.
  *

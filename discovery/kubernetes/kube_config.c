@@ -154,7 +154,7 @@ static void kube_check_selector_roles(struct yaml *y,
 	}
 }
 
-/* Check how the API server is found. */
+/* Report wrong combinations of keys that say how to reach the API server. */
 static void kube_check_server(struct yaml *y, const struct yaml_node *entry,
 			      const struct kube_config *c)
 {

@@ -58,7 +58,7 @@ extern const struct yaml_field kube_config_fields[];
 /* Set the defaults. */
 void kube_config_init(struct discovery_config *base);
 
-/* Check an entry, and set what follows from its keys. */
+/* Check an entry, and set the members that are derived from its keys. */
 void kube_config_check(struct yaml *y, const struct yaml_node *entry,
 		       struct discovery_config *base);
 

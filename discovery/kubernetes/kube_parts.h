@@ -19,7 +19,7 @@
  * port: the names of the labels, and which label names the node.
  */
 struct endpoint_names {
-	/* kind of the object that the target's address belongs to */
+	/* label with the kind of the object that has the target's address */
 	const char *kind;
 	const char *name;
 	const char *node;

@@ -225,7 +225,7 @@ static void watch_succeed(struct kube_watch *w)
 
 /*
  * Report that objects were left out. The discovery then counts as failing until
- * the watch has read a list that leaves out no object; see list_end().
+ * the watch has read a list without leaving out an object; see list_end().
  */
 static void watch_report_refused(struct kube_watch *w)
 {

@@ -82,14 +82,14 @@ struct kube_watch {
 	 */
 	bool is_failing;
 	/*
-	 * objects were left out by the last complete list or after it; see
-	 * watch_report_refused()
+	 * objects of the last complete list, or of events after this list, were
+	 * left out; see watch_report_refused()
 	 */
 	bool is_refusing;
 	int64_t status; /* status code of an error event; 0: none */
 	/*
-	 * why the list in progress has left out an object; code 0: it has left
-	 * out none
+	 * why an object of the list in progress was left out; code 0: no object
+	 * was left out
 	 */
 	struct err refused;
 	/* error from reading the body of the answer; code 0: none */

@@ -70,7 +70,8 @@ static int kubeconfig_set_cluster(struct kubeconfig *k,
 	if (rc)
 		return rc;
 	if (!server.len)
-		return err_set(err, ERR_INVALID, "the cluster has no server");
+		return err_set(err, ERR_INVALID,
+			       "the cluster has no \"server\"");
 	server.len = strcspn(server.ptr, "?#");
 	while (str_ends(server, "/"))
 		server.len--;
@@ -322,8 +323,9 @@ static int kubeconfig_set_user(struct kubeconfig *k,
 }
 
 /*
- * Remove the credentials that would be sent in plain text without https. A
- * client certificate stays: it is not sent without https.
+ * Remove the credentials and the headers, because the URL of the server does
+ * not begin with https, so they would be sent in plain text. A client
+ * certificate stays, because it is sent only with https.
  */
 static void kubeconfig_drop_login(struct kubeconfig *k)
 {

@@ -81,7 +81,7 @@ static int kube_start(struct kube_source *s, struct err *err)
 	if (names->count > WATCHES_MAX / KUBE_RESOURCES)
 		return err_set(
 			err, ERR_TOOBIG,
-			"namespaces.names has more than %d names: split the entry, or leave names out to watch all namespaces",
+			"namespaces.names has more than %d names: split the entry, or leave \"names\" out to watch all namespaces",
 			WATCHES_MAX / KUBE_RESOURCES);
 	rc = c->own_namespace ? kube_own_namespace(&own, err) : 0;
 	if (rc)
@@ -168,7 +168,11 @@ static int64_t kube_publish_due(struct provider *p)
 static void kube_call(struct provider *p)
 {
 	struct kube_source *s = p->data;
-	/* In this order: killing a plugin that ran too long wakes watches. */
+	/*
+	 * kube_access_expire() comes first: if it kills a plugin, it wakes the
+	 * watches that wait for the plugin, and kube_session_run() then goes on
+	 * with these watches.
+	 */
 	int64_t left = kube_access_expire(s->session.access);
 	int64_t run = kube_session_run(&s->session);
 	int64_t publish = kube_publish_due(p);

@@ -223,7 +223,7 @@ static int check_login(const struct keystone_login *l, struct err *err)
 }
 
 /*
- * Write the URL for tokens. The endpoint may end with the version, /v3, or not.
+ * Write the URL for tokens. The endpoint may lack the version (/v3) at its end.
  */
 static int write_token_url(struct str endpoint, struct buf *out,
 			   struct err *err)
@@ -256,7 +256,7 @@ static int keystone_next(void *data, struct rest_request *q, struct err *err)
 	    !k->config->login.identity_endpoint.len)
 		return err_wrap(
 			err, rc,
-			"identity_endpoint is not set, so only the environment counts (OS_USERNAME, OS_PASSWORD …)");
+			"identity_endpoint is not set, so the login comes from environment variables only (OS_USERNAME, OS_PASSWORD …)");
 	if (!rc)
 		rc = write_token_url(l.identity_endpoint, &q->url, err);
 	if (rc)
@@ -280,8 +280,9 @@ static int keystone_take_token(struct keystone *k,
 			       "the answer has no header X-Subject-Token");
 	if (time_parse(doc_text(root, "token.expires_at"), 0, &expires_ms,
 		       NULL))
-		return err_set(err, ERR_INVALID,
-			       "expires_at is not a time of RFC 3339");
+		return err_set(
+			err, ERR_INVALID,
+			"the answer has no expires_at with a time of RFC 3339");
 	if (rest_renewal(expires_ms, &k->bearer.renew_ms, err))
 		return ERR_INVALID;
 	k->bearer.token = mem_strndup(token);
@@ -383,7 +384,7 @@ int keystone_need(const struct rest_run *r, const char *service,
 		return 0;
 	return err_set(
 		err, ERR_NOTFOUND,
-		"the catalog of OpenStack has no %.*s endpoint of service %s in region %.*s: check region, availability, and the project of the login",
+		"the catalog of OpenStack has no %.*s endpoint of service %s in region %.*s: check \"region\", \"availability\", and the project of the login",
 		STR_ARG(c->availability), service, STR_ARG(c->region));
 }
 

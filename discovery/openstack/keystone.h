@@ -47,15 +47,15 @@ extern const struct rest_account_kind keystone_kind;
  * Set *out to the URL of `path` at the service `service` of the catalog;
  * keystone_need() must have found that service. `version`, such as "/v2.0", is
  * added before `path`, unless the service's URL in the catalog ends with
- * `version` already. Always returns true, for callers that are the member `url`
- * of a struct rest_step.
+ * `version` already. Always returns true, so that a function for the member
+ * `url` of a struct rest_step can return this result.
  */
 bool keystone_write_url(struct rest_run *r, const char *service,
 			const char *version, const char *path, struct buf *out);
 
 /*
  * Check that the catalog has an endpoint of the service `service` with the
- * configured region and availability. ERR_NOTFOUND: it has none.
+ * configured region and availability. ERR_NOTFOUND: the catalog has none.
  */
 NODISCARD int keystone_need(const struct rest_run *r, const char *service,
 			    struct err *err);

@@ -19,8 +19,9 @@ struct openstack_config {
 };
 
 /*
- * The members of a struct rest_step whose answer has its items at the key
- * `list`, a string literal, and the URL of the next page at <list>_links.
+ * The members of a struct rest_step for an answer that has its items at the key
+ * `list`, and the URL of the next page at <list>_links. `list` must be a string
+ * literal.
  */
 /* NOLINTBEGIN(bugprone-macro-parentheses) */
 #define OPENSTACK_PAGES(list)                     \

@@ -13,10 +13,11 @@ bool bearer_is_fresh(const struct bearer *b)
 }
 
 /*
- * Return when the token in `root`, the root of an answer, expires, in ms of the
- * Unix time; the current time: the answer does not say when, or the token has
- * expired. An answer has the seconds that are left (`expires_in`), or only the
- * second at which the token expires (`expires_on`: Azure's App Service).
+ * Return the time when the token in an answer expires, in ms since the Unix
+ * epoch; `root` is the root of the answer. If the answer names no such time, or
+ * if the token has expired already, return the current time. An answer has the
+ * seconds that are left (`expires_in`), or only the second at which the token
+ * expires (`expires_on`: Azure's App Service).
  */
 static int64_t bearer_expiry(const struct yaml_node *root)
 {

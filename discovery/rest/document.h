@@ -34,8 +34,8 @@ int64_t doc_int(const struct yaml_node *n, const char *path, int64_t absent);
 bool doc_bool(const struct yaml_node *n, const char *path);
 
 /*
- * Return the number of items of `list`: 0 if it is NULL or the value null, and
- * 1 if it is another value than a list.
+ * Return the number of items of `list`: 0 if `list` is NULL or the value null,
+ * and 1 if `list` is any other value that is not a list.
  */
 size_t doc_count(const struct yaml_node *list);
 

@@ -83,7 +83,7 @@ static int account_start(struct rest_account *a, struct rest_request *q,
 	if (++a->sent > ACCOUNT_REQUESTS_MAX)
 		return err_set(
 			err, ERR_TOOBIG,
-			"no usable credentials after %d requests, because those received had to be renewed at once: is the clock of this machine right?",
+			"no usable credentials after %d requests, because the credentials received had to be renewed at once each time: is the clock of this machine right?",
 			ACCOUNT_REQUESTS_MAX);
 	if (timeout_ms > a->p->config->refresh_ms)
 		timeout_ms = a->p->config->refresh_ms;

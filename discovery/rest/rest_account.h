@@ -85,9 +85,9 @@ bool rest_can_send(struct str text);
 
 /*
  * Set *renew_ms to the time when credentials that expire at `expires_ms` should
- * be renewed: five minutes before that time or, if less than ten minutes are
- * left, when half of the rest has passed. Both times are in ms since the epoch.
- * ERR_INVALID: the credentials have expired already.
+ * be renewed: five minutes before they expire or, if they expire in less than
+ * ten minutes, after half of the time that is left. Both times are in ms since
+ * the epoch. ERR_INVALID: the credentials have expired already.
  */
 NODISCARD int rest_renewal(int64_t expires_ms, int64_t *renew_ms,
 			   struct err *err);

@@ -28,8 +28,9 @@ bool rest_page_first(struct rest_run *r, struct rest_request *q)
 
 /*
  * Write to `url` the URL `next`, which an answer gives for the next page.
- * ERR_DENIED: its scheme, host or port is not that of the current request, so
- * the credentials, which every request carries, must not be sent there.
+ * ERR_DENIED: `next` is relative, or has another scheme, host or port than the
+ * current request, so the credentials, which every request carries, must not be
+ * sent there.
  */
 static int write_next_url(const struct rest_run *r, struct str next,
 			  struct buf *url, struct err *err)
@@ -70,7 +71,7 @@ static void add_page(const struct rest_step *step, struct rest_request *q,
 }
 
 /*
- * Return whether there is a page after the current one, whose root is `root`.
+ * Return whether there is a next page; `root` is the root of the current page.
  */
 static bool has_next(const struct rest_run *r, const struct yaml_node *root)
 {

@@ -23,8 +23,9 @@ bool rest_page_first(struct rest_run *r, struct rest_request *q);
 /*
  * Write to `q` the request for the next page of the step in progress; `root` is
  * the root of the current page. If there is no next page, q->url stays empty.
- * ERR_DENIED: the answer names a URL for the next page that has another scheme,
- * host or port, so the credentials must not be sent there.
+ * ERR_DENIED: the answer names a URL for the next page that is relative, or has
+ * another scheme, host or port than the current request, so the credentials
+ * must not be sent there.
  */
 NODISCARD int rest_page_next(struct rest_run *r, const struct yaml_node *root,
 			     struct rest_request *q, struct err *err);

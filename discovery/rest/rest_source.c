@@ -299,7 +299,8 @@ static int take_page(struct rest_run *r, const struct http_response *a,
 
 /*
  * Return whether an API may have refused the credentials, which can become
- * invalid before they expire. EC2 uses each of these statuses for that.
+ * invalid before they expire. EC2 refuses credentials with each of these
+ * statuses.
  */
 static bool is_refusal(const struct http_response *a)
 {
@@ -317,7 +318,7 @@ static bool is_missing(const struct rest_run *r, const struct http_response *a,
 {
 	const struct rest_step *step = rest_step_of(r);
 
-	/* A limit of everprof is exceeded; this is never optional. */
+	/* A refresh that exceeds a limit of everprof must fail. */
 	if (err->code == ERR_TOOBIG)
 		return false;
 	return step->is_optional || (!a->code && a->status == step->tolerated);

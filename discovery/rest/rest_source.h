@@ -74,7 +74,7 @@ struct rest_step {
 	 * the answer is a list, and each of its items has a list at <path>
 	 */
 	const char *items;
-	/* path of the number, URL or token in the answer that `paging` needs */
+	/* path in the answer of the number, URL or token for `paging` */
 	const char *next;
 	/*
 	 * name of the query parameter, or of the form field in `body`, for the
@@ -94,8 +94,9 @@ struct rest_step {
 	/* Writes the body of a POST request; NULL: GET requests. */
 	void (*body)(struct rest_run *r, struct buf *out);
 	/*
-	 * Takes each item as soon as its page has come, so that answers of many
-	 * requests are not kept. NULL: items are kept, or made into targets.
+	 * Takes each item as soon as its page has come, so that the answers of
+	 * a step with many requests need not be kept. NULL: items are kept, or
+	 * made into targets.
 	 */
 	void (*take)(struct rest_run *r, const struct yaml_node *item);
 	/*

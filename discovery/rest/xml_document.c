@@ -156,7 +156,7 @@ static struct yaml_node *make_map(struct xml_reader *r,
 	return map;
 }
 
-/* Return whether a text is only white space, as between elements. */
+/* Return whether a text is only white space, like that between elements. */
 static bool is_blank(struct str s)
 {
 	for (size_t i = 0; i < s.len; i++) {
@@ -174,7 +174,7 @@ static void XMLCALL on_end(void *ctx, const XML_Char *name UNUSED)
 	struct str text;
 
 	if (r->y->error_count)
-		return; /* after xml_stop(), expat may still end an element */
+		return; /* expat may call this function after xml_stop() */
 	e = r->open.v[r->open.count - 1];
 	text = str_from(buf_bytes(&e.text));
 	if (r->children.count == e.first) {

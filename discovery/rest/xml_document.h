@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * XML input as YAML nodes, so that one reader serves answers in XML and JSON.
+ * XML input as YAML nodes, so that the same code can use answers in XML and in
+ * JSON.
  *
  * An element with neither attributes nor child elements is a scalar with its
  * text. Any other element is a map with a key for each name of its child

@@ -25,9 +25,9 @@ struct marathon_config {
 
 /* The ports of an app. Each task of the app has a target for each port. */
 struct app_ports {
-	/* 0: the task's port with the same index is used */
+	/* port numbers; 0: the task's port with the same index is used */
 	VEC(int64_t) numbers;
-	/* an object for each port, which can have labels; NULL: none */
+	/* for each port, an object that can have labels; NULL: none */
 	const struct yaml_node *list;
 	const char *label; /* prefix of the labels of `list` */
 	/*

@@ -318,7 +318,7 @@ static void mcp_call_tool(struct mcp_exchange *x)
 	text = name.len ?
 		       arena_printf(
 			       x->r->arena,
-			       "there is no tool \"%.*s\": tools/list lists those that there are",
+			       "there is no tool \"%.*s\": the method \"tools/list\" lists all tools",
 			       STR_ARG(str_clip(name, 60))) :
 		       "the parameter \"name\", the name of a tool, is missing";
 	mcp_fail(x, x->is_modern ? STATUS_INVALID : STATUS_OK, RPC_PARAMS,

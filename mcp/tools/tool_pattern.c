@@ -95,9 +95,9 @@ int tool_pattern_unmatched(const struct tool_call *c, struct err *err)
 	if (tool_pattern_check(text, &wrong))
 		return err_set(
 			err, ERR_NOTFOUND,
-			"no function has this name, and it is no regular expression: %s; top lists the functions",
+			"no function has this name, and it is no regular expression: %s; the tool \"top\" lists the functions",
 			wrong.msg);
 	return err_set(
 		err, ERR_NOTFOUND,
-		"no function of these profiles matches: top lists the functions");
+		"no function of these profiles matches: the tool \"top\" lists the functions");
 }

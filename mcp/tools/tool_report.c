@@ -176,7 +176,7 @@ static int tool_report_empty(struct tool_call *c, const struct query_spec *s,
 	if (found.first > found.last)
 		return err_set(
 			err, ERR_NOTFOUND,
-			"no series matches the selector: list_series lists those that there are");
+			"no series matches the selector: the tool \"list_series\" lists all series");
 	time_format(found.first, first);
 	time_format(found.last, last);
 	none = *err;

@@ -78,7 +78,7 @@ static int graphviz_start(struct child *c, struct err *err)
 		return err_sys(err, "cannot start the Graphviz program dot");
 	return err_set(
 		err, ERR_UNSUPPORTED,
-		"report svg requires the Graphviz program \"dot\", which everprof did not find in its PATH: install graphviz on the machine that makes the report, or use the report dot");
+		"the report \"svg\" requires the Graphviz program \"dot\", which everprof did not find in its PATH: install graphviz on the machine that makes the report, or use the report \"dot\"");
 }
 
 /*
@@ -197,7 +197,7 @@ static int graphviz_draw(struct bytes dot, struct buf *out, struct err *err)
 	if (!rc && status)
 		rc = err_set(
 			err, ERR_INVALID,
-			"the Graphviz program dot failed to draw the graph: set a smaller nodecount, or use the report dot");
+			"the Graphviz program \"dot\" failed to draw the graph: set a smaller nodecount, or use the report \"dot\"");
 	return rc;
 }
 

@@ -30,7 +30,7 @@ static int merge_disagree(const struct merge *m, const struct pprof *p,
 	merge_describe(&m->out, &a);
 	merge_describe(p, &b);
 	err_set(err, ERR_INVALID,
-		"cannot merge profiles with different sample types: %s and %s (select one profile type, such as heap{…}, or a sample type that all have, by sample_index; if that does not suffice, one value of the label __part__, one job or a shorter time; of files, give only those with equal sample types)",
+		"cannot merge profiles with different sample types: %s and %s (select one profile type, such as heap{…}, or set sample_index to a type that all profiles have; if that is not enough, select one value of the label __part__, one job or a shorter time; merge only files with equal sample types)",
 		buf_cstr(&a), buf_cstr(&b));
 	buf_fini(&a);
 	buf_fini(&b);
@@ -156,7 +156,7 @@ int merge_check_types(struct merge *m, const struct pprof *p, struct err *err)
 	if (!merge_agrees(m, out->period_type, p, p->period_type))
 		return err_set(
 			err, ERR_INVALID,
-			"cannot merge profiles with different period types: %.*s/%.*s and %.*s/%.*s (select fewer, such as one job or a shorter time; of files, give only those with equal period types)",
+			"cannot merge profiles with different period types: %.*s/%.*s and %.*s/%.*s (select fewer profiles, such as those of one job or of a shorter time; merge only files with equal period types)",
 			STR_ARG(pprof_str(out, out->period_type.type)),
 			STR_ARG(pprof_str(out, out->period_type.unit)),
 			STR_ARG(pprof_str(p, p->period_type.type)),

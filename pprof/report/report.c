@@ -193,7 +193,7 @@ static int report_check_steps(const struct report *r, struct err *err)
 			rc = err_set(
 				err, ERR_LIMIT,
 				"the stacks of the profile have more than %" PRIu64
-				" frames in total: filter them, for example with focus",
+				" frames in total: filter them, for example with \"focus\"",
 				STEPS_MAX);
 	}
 	return rc;

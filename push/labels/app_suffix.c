@@ -56,7 +56,7 @@ int app_suffix_cut(struct str *app, const struct app_suffix **out,
 	if (!before)
 		return err_set(
 			err, ERR_INVALID,
-			"parameter \"name\" has no name of an application before the dot");
+			"parameter \"name\" has no application name before the dot");
 	end.ptr++;
 	end.len--;
 	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
@@ -68,6 +68,6 @@ int app_suffix_cut(struct str *app, const struct app_suffix **out,
 	}
 	return err_set(
 		err, ERR_INVALID,
-		"parameter \"name\": the ending \".%.*s\" is not known; of folded stacks, it says what the numbers count, such as .cpu, .wall, .alloc_space or .inuse_space",
+		"parameter \"name\": the ending \".%.*s\" is not known: it must say what the numbers of the folded stacks count, such as .cpu, .wall, .alloc_space or .inuse_space",
 		STR_ARG(str_clip(end, 60)));
 }

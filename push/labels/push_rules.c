@@ -73,12 +73,12 @@ static int push_rules_relabel(const struct relabel_rules *rules,
 	push_labels_filter(b);
 	if (rc < 0)
 		return err_wrap(err, ERR_INVALID,
-				"relabel_configs of the section push");
+				"relabel_configs of the section \"push\"");
 	if (rc == RELABEL_KEPT &&
 	    !labels_builder_get(b, str_of(LABEL_NAME)).len)
 		return err_set(
 			err, ERR_INVALID,
-			"relabel_configs of the section push removed the label __name__, which every series needs");
+			"relabel_configs of the section \"push\" removed the label __name__, which every series needs");
 	return rc;
 }
 

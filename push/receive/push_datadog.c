@@ -238,8 +238,9 @@ int push_datadog_take(struct pushing *p, struct err *err)
 	for (size_t i = 0; !rc && i < q.form.count; i++)
 		rc = push_datadog_part(p, &q, &q.form.parts[i], err);
 	if (!rc && !q.files)
-		rc = err_set(err, ERR_INVALID,
-			     "the form has no file .pprof or .jfr");
+		rc = err_set(
+			err, ERR_INVALID,
+			"the form has no file whose name ends with .pprof or .jfr");
 	if (rc)
 		pushing_note_failure(p, rc, err);
 	p->origin.app = str_of("");

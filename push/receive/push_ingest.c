@@ -219,7 +219,7 @@ static void push_ingest_suggest(struct err *err)
 
 	(void)err_set(
 		err, why.code,
-		"%s (other profiles need the parameter format=pprof or format=jfr)",
+		"%s (without the parameter \"format\", the body is read as folded stacks: send other profiles with format=pprof or format=jfr)",
 		why.msg);
 }
 

@@ -259,7 +259,7 @@ int pushing_store(struct pushing *p, const struct labels_builder *sent,
 		  struct bytes profile, struct err *err)
 {
 	struct err why = {
-		.msg = "dropped by relabel_configs of the section push"
+		.msg = "dropped by relabel_configs of the section \"push\""
 	};
 	enum push_outcome outcome = PUSH_DELAYED;
 	struct labels *labels = NULL;
@@ -318,7 +318,7 @@ int pushing_take_memory(struct pushing *p, int64_t bytes, struct err *err)
 		return 0;
 	return err_set(
 		err, ERR_LIMIT,
-		"no memory for the request: the part of --ingest.memory that uploads, or this sender, may use is in use; retry later");
+		"no memory for the request: with it, all uploads together, or those of this sender, would exceed their share of --ingest.memory; retry later");
 }
 
 int pushing_inflate(struct pushing *p, enum compression c, struct bytes body,

@@ -85,8 +85,9 @@ static int multipart_read_part(struct str delimiter, const uint8_t **pos,
 			       "the form has more than %d parts",
 			       MULTIPART_PARTS_MAX);
 	if (!body || body + 4 - *pos > HEADERS_MAX)
-		return err_set(err, ERR_INVALID,
-			       "the headers of a part of the form do not end");
+		return err_set(
+			err, ERR_INVALID,
+			"the headers of a part of the form do not end, or are too long");
 	*part = (struct multipart_part){ .body = { .len = 0 } };
 	if (body > *pos)
 		multipart_read_headers((struct str){ (const char *)*pos,
@@ -159,7 +160,7 @@ int multipart_split(const char *content_type, struct bytes body,
 	if (!boundary.len || boundary.len > BOUNDARY_MAX)
 		return err_set(
 			err, ERR_INVALID,
-			"the Content-Type multipart/form-data needs a parameter boundary of 1 to %d bytes",
+			"the Content-Type multipart/form-data needs a parameter \"boundary\" of 1 to %d bytes",
 			BOUNDARY_MAX);
 	memcpy(text + 4, boundary.ptr, boundary.len);
 	/* The first delimiter need not have a CR LF before it. */

@@ -358,8 +358,9 @@ static int render_read_id(const struct pyroscope_call *c, struct str query,
 	int rc = profile_query_parse(out, &samples, str_of(""), query, err);
 
 	if (!rc && !out->has_id)
-		rc = err_set(err, ERR_INVALID,
-			     "the query has no profile type: TYPE{SELECTOR}");
+		rc = err_set(
+			err, ERR_INVALID,
+			"the query has no profile type: expected TYPE{SELECTOR}");
 	return rc;
 }
 

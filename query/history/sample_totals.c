@@ -388,8 +388,9 @@ static int sample_totals_decode(struct sample_totals *s, struct querier *q,
 	if (rc)
 		return rc;
 	if (at >= p->types.count)
-		return err_set(err, ERR_CORRUPT,
-			       "a profile lacks a sample type");
+		return err_set(
+			err, ERR_CORRUPT,
+			"a profile has fewer sample types than its metadata");
 	return s->o->filter ? sample_totals_sum_filtered(s, p, err) :
 			      sample_totals_sum_profile(s, p, at, err);
 }
@@ -533,7 +534,7 @@ static int sample_totals_find_type(struct sample_totals *s,
 	}
 	return rc ? rc :
 		    err_set(err, ERR_INVALID,
-			    "a profile lacks the sample type");
+			    "a profile lacks the requested sample type");
 }
 
 /*

@@ -252,7 +252,7 @@ static int plan_buckets(struct query_compare *c, struct compare_extent *x,
 	if (range / c->width_ms >= COMPARE_BUCKETS_MAX)
 		return err_set(
 			err, ERR_INVALID,
-			"the time range has more than %d blocks: use longer blocks (parameter block), or a shorter time range",
+			"the time range has more than %d blocks: use longer blocks (parameter \"block\"), or a shorter time range",
 			COMPARE_BUCKETS_MAX);
 	for (int s = 0; s < ESTIMATE_SIDES; s++) {
 		int64_t last;
@@ -360,7 +360,7 @@ static int add_rows_divisor(struct compare_piece *x, size_t first, size_t end,
 			 x->c->compare.by == COMPARE_RATE)
 			return err_set(
 				err, ERR_INVALID,
-				"a profile does not say for how long it was, so nobody knows its rate: use by=share, or select profiles that have a duration");
+				"a profile does not state its duration, so its rate is unknown: use by=share, or select profiles that have a duration");
 		else
 			seconds += (double)interval / 1e9;
 	}

@@ -207,7 +207,7 @@ int query_merge_run(struct query_merge *g, const struct query_spec *s,
 			err, g->damaged ? ERR_CORRUPT : ERR_NOTFOUND, "%s",
 			g->damaged ?
 				g->damage.msg :
-				"increases (of counters, such as alloc_space, or of all values with aggregate=delta) need at least two profiles of a series in the time range: use a longer range, or aggregate=sum (which comparisons with error bars do not have)");
+				"an increase needs at least two profiles of a series in the time range (everprof takes the increase of counters, such as alloc_space, and with aggregate=delta of all values): use a longer range or aggregate=sum (comparisons with error bars do not support aggregate=sum)");
 	return rc;
 }
 

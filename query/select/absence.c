@@ -135,7 +135,7 @@ int query_explain_absence(struct querier *q, struct query_work *w,
 		known = is_unmatched(q, w, &s->matchers[i], &why);
 	rc = err_set(err, ERR_NOTFOUND,
 		     "no profile matches this selector%s %s%s%s",
-		     spec->totals.set ? " and total_min or total_max" : "",
+		     spec->totals.set ? " (with total_min or total_max)" : "",
 		     when, known ? ": " : "", known ? buf_cstr(&why) : "");
 	buf_fini(&why);
 	return rc;

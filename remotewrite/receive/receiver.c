@@ -15,8 +15,8 @@
 #define FRAME_ROOM (2 * MIB)
 
 /*
- * The error message lists refused samples. Once this list has so many bytes, no
- * further sample is added to it.
+ * The error message lists refused samples. Once this list has REFUSED_TEXT_MAX
+ * bytes, no further sample is added to it.
  */
 #define REFUSED_TEXT_MAX 360
 
@@ -226,7 +226,7 @@ static int receiver_decode(struct writing *w, const struct write_input *in,
 					(int64_t)(in->body.len + len)))
 		rc = err_set(
 			err, ERR_LIMIT,
-			"no memory for the request: the part of the receiver's --ingest.memory that remote write, or this sender, may use is in use; retry later");
+			"no memory for the request: with it, all uploads together, or those of this sender, would exceed their share of the receiver's --ingest.memory; retry later");
 	if (!rc)
 		rc = write_body_decode(c, profile_store_zstd(w->tools),
 				       in->body, len, w->message, err);

@@ -21,7 +21,7 @@ struct receiver;
 /* Options of receiver_new(); everything is borrowed. */
 struct receiver_options {
 	struct appender *appender;
-	/* limits the memory of requests together with that of scrapes */
+	/* limits the memory that requests and scrapes take together */
 	struct ingest_limiter *limiter;
 	/* maximum size of a profile, in bytes after decompression */
 	size_t max_profile;

@@ -17,8 +17,8 @@
 struct log_place {
 	uint64_t position;
 	/*
-	 * logged_sample.number of the sample after the place, if no sample is
-	 * lost there; 0: not known
+	 * expected logged_sample.number of the sample after the place; if this
+	 * sample has a higher number, samples were lost. 0: not known
 	 */
 	uint64_t number;
 	int64_t ms; /* time of the sample before the place; 0: not known */
@@ -42,9 +42,9 @@ void ack_window_init(struct ack_window *w, struct log_place place);
 void ack_window_fini(struct ack_window *w);
 
 /*
- * Add a sample; `end` is the place in the log after it. Returns the number of
- * the sample in the window, for ack_window_ack(). end.position must be higher
- * than in the previous call.
+ * Add a sample; `end` is the place in the log after the sample. Returns the
+ * number by which ack_window_ack() identifies the sample. end.position must be
+ * higher than in the previous call.
  */
 uint64_t ack_window_add(struct ack_window *w, struct log_place end);
 
@@ -56,9 +56,9 @@ bool ack_window_ack(struct ack_window *w, uint64_t number);
 
 /*
  * Record that the samples before `end` that are not in the window need no
- * acknowledgement. If the window is empty, w->acked moves to `end` now;
- * otherwise as soon as all samples that are in the window now are acknowledged.
- * Returns whether w->acked has moved.
+ * acknowledgement. If the window is empty, w->acked moves to `end` now.
+ * Otherwise w->acked moves to `end` as soon as all samples that are in the
+ * window now are acknowledged. Returns whether w->acked has moved.
  */
 bool ack_window_pass(struct ack_window *w, struct log_place end);
 

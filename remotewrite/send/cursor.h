@@ -20,7 +20,7 @@
 
 #include "base/file.h"
 
-/* How the names of cursor files end, after the name of the receiver. */
+/* The suffix of a cursor file, after the name of the receiver. */
 #define CURSOR_SUFFIX ".cursor"
 
 /* An open cursor. */
@@ -36,10 +36,10 @@ struct cursor_state {
 	 */
 	uint64_t safe;
 	/*
-	 * number: logged_sample.number of the sample after the position
-	 * `acked`, if no sample is lost there. sample_ms: time of the sample
-	 * before that position; the file stores it in whole seconds. In both,
-	 * 0: not known.
+	 * number: expected logged_sample.number of the sample after the
+	 * position `acked`; if this sample has a higher number, samples were
+	 * lost. sample_ms: time of the sample before that position; the file
+	 * stores the time in whole seconds. In both, 0: not known.
 	 */
 	uint64_t number;
 	int64_t sample_ms;

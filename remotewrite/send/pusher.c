@@ -104,8 +104,8 @@ static void send_request(struct pusher *p, unsigned number, struct attempt *a)
 {
 	sleep_until(p->free_ns);
 	/*
-	 * The pause for the rate before the first attempt does not count for
-	 * retry_ms.
+	 * retry_ms is counted from the first attempt on. The wait before this
+	 * attempt, which the rate may require, does not count.
 	 */
 	if (number == 1)
 		p->begun_ns = clock_mono_ns();
@@ -141,7 +141,11 @@ static int wait_to_retry(struct pusher *p, const struct attempt *a,
 			"no request has succeeded for %lld seconds (--retry.time); the last error: %s",
 			(long long)(p->o.retry_ms / 1000), a->error);
 	p->o.retries(p->o.ctx, a->error);
-	/* Senders that were told the same time must not come back together. */
+	/*
+	 * Add a random time to that of Retry-After, because the receiver may
+	 * have sent the same Retry-After to other senders, and not all of them
+	 * should retry at the same moment.
+	 */
 	if (ms < a->retry_after_ms)
 		ms = a->retry_after_ms + ms / 2;
 	sleep_until(now + ms * 1000000);

@@ -41,7 +41,7 @@ static struct metric *queue_make_dropped(struct queue *q, const char *reason)
 		&labels);
 }
 
-/* Create the gauges that show the configuration, as Prometheus has them. */
+/* Create the gauges that show settings; Prometheus has such gauges, too. */
 static void queue_make_settings(struct queue *q)
 {
 	const struct metric_labels labels = {

@@ -57,11 +57,11 @@ NODISCARD int queue_start(const struct queue_options *o,
 			  struct queue **out, struct err *err);
 
 /*
- * Make the queue use the rules of `config` and the labels `external`, which are
- * borrowed. Called at the start, and after a reload that has not changed the
- * configuration of the queue. The new rules and labels are then equal to the
- * old ones, but the queue must borrow the new ones, because the old
- * configuration is freed afterwards.
+ * Make the queue use the rules of `config` and the labels `external`; both are
+ * borrowed. Called when the queue starts, and after a reload that has not
+ * changed the configuration of the queue. After such a reload, the new rules
+ * and labels are equal to the old ones, but the queue must borrow the new ones,
+ * because the old configuration is freed afterwards.
  */
 void queue_set_rules(struct queue *q, const struct remote_write_config *config,
 		     const struct label *external, size_t external_count);
@@ -77,9 +77,9 @@ uint64_t queue_position(struct queue *q);
 
 /*
  * Return the position before which the log need not keep samples for this
- * queue: the position that is durable in the cursor file. If the queue has no
- * file: its position in the last call of queue_sync_cursor(). Any thread may
- * call this function.
+ * queue: the position that is durable in the cursor file or, if the queue has
+ * no file, the position that the queue had at the last queue_sync_cursor(). Any
+ * thread may call this function.
  */
 uint64_t queue_synced(struct queue *q);
 

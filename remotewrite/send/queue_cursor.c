@@ -32,7 +32,7 @@ static void report_new_receiver(const struct queue *q)
 {
 	log_event(
 		q->o.events, LOG_INFO,
-		"the data directory has no file remote/NAME.cursor for a receiver of remote write, so the receiver counts as new and gets only profiles that are stored from now on; if it is not new (its name, or its url without a name, was changed, or the file was removed), send it earlier profiles with everprof push",
+		"the data directory has no file remote/NAME.cursor for a receiver of remote write, so the receiver counts as new and gets only profiles that are stored from now on; if it is not new (its name, or its url if it has no name, was changed, or the file was removed), send it earlier profiles with everprof push",
 		LOG_FIELDS(log_text("remote_name", q->config.name.ptr)));
 }
 

@@ -25,8 +25,8 @@ NODISCARD int queue_open_cursor(struct queue *q, struct err *err);
 
 /*
  * Write the state of the queue, whose position has moved, to the cursor file,
- * if there is one. The write is not synced: the next queue_sync_cursor() does
- * that.
+ * if there is one. This function does not sync the file; the next
+ * queue_sync_cursor() does.
  */
 void queue_write_cursor(struct queue *q) REQUIRES(q->mu);
 
@@ -34,7 +34,7 @@ void queue_write_cursor(struct queue *q) REQUIRES(q->mu);
  * Make the state of the queue durable in the cursor file; if the file could not
  * be opened or created before, try that again. Returns false if the state has
  * not changed since it was made durable, or if the write or the sync failed.
- * Otherwise, also if the queue has no file, returns true: the log need not keep
+ * Otherwise returns true, even if the queue has no file: the log need not keep
  * the samples before the position of the queue. Only the reader calls this
  * function.
  */

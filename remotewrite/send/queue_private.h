@@ -25,9 +25,9 @@
 
 /*
  * Limit on the memory, in bytes, of the samples that a queue has read and not
- * finished. Profiles count with the size that they have in the log, where most
- * are compressed. Above the limit the reader waits, and if no shard is sending
- * a batch, the shards send batches that are not full.
+ * finished yet (queue_finish()). Profiles count with the size that they have in
+ * the log, where most are compressed. Above the limit the reader waits, and if
+ * no shard is sending a batch, the shards send batches that are not full.
  */
 #define HELD_MAX ((size_t)12 << 20)
 

@@ -328,8 +328,8 @@ static void limit_backlog(struct reader *r)
 
 /*
  * Hand a sample to its shard if there is room; otherwise wait up to WAIT_MS for
- * room. `hash` decides which shard it is. Returns whether the sample was handed
- * over.
+ * room. `hash` decides which shard gets the sample. Returns whether the sample
+ * was handed over.
  */
 static bool try_hand_over(struct reader *r, struct queued_sample *i,
 			  uint64_t hash)
@@ -357,7 +357,7 @@ static bool try_hand_over(struct reader *r, struct queued_sample *i,
 }
 
 /*
- * Save the position and limit the backlog, each if a second has passed. Also
+ * Save the position and limit the backlog, each at most once a second. Also
  * called while the reader waits for room in a shard.
  */
 static void do_upkeep(struct reader *r)
@@ -392,8 +392,8 @@ static bool is_too_old(struct reader *r)
 }
 
 /*
- * Count r->sample, which is too old to be sent, and pass it. Log only the first
- * such sample in a row.
+ * Count r->sample, which is too old to be sent, and pass it. Of several such
+ * samples in a row, log only the first one.
  */
 static void reader_drop_old(struct reader *r)
 {

@@ -37,9 +37,9 @@ struct queue_config {
 };
 
 /*
- * Value of remote_write_config.backlog_bytes for the default of
- * max_backlog.size: 10 GiB, but at most an eighth of the disk, so that the
- * backlog of a receiver that is down leaves space for new profiles.
+ * Value of remote_write_config.backlog_bytes that stands for the default of
+ * max_backlog.size. The default is 10 GiB, but at most an eighth of the disk,
+ * so that the backlog of a receiver that is down leaves space for new profiles.
  */
 #define REMOTE_WRITE_BACKLOG_BY_DISK (-1)
 

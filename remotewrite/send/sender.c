@@ -24,7 +24,7 @@ struct sender {
 	 * not wait for sender_apply() to end
 	 */
 	struct mutex apply_mu;
-	/* queue_options.from_begin of the queues that are added now */
+	/* queue_options.from_begin for the queues that sender_apply() adds */
 	bool from_begin;
 	struct mutex mu; /* guards the members below */
 	VEC(struct member) queues;

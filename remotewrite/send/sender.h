@@ -41,7 +41,7 @@ struct sender_options {
 	bool from_begin;
 	/*
 	 * For how long, in ms, the time of day has to be steady before the
-	 * queues decide by it that samples are too old; see
+	 * queues use it to decide that samples are too old; see
 	 * trusted_clock_advance().
 	 */
 	int64_t clock_steady_ms;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Caches what becomes of each series of a queue: the labels with which the
- * series is sent, and their hash, which decides the shard; or that the series
- * is not sent. Relabelling runs only for series that the cache does not have.
+ * Caches what becomes of each series of a queue: whether the series is sent
+ * and, if so, with which labels, and the hash of these labels, which decides
+ * the shard. Relabelling runs only for series that the cache does not have.
  *
  * Ownership: series_cache_free() frees the cache. The bytes of
  * sent_series.labels belong to the cache. They are valid until the next call of

@@ -336,8 +336,9 @@ static bool shard_stops(void *ctx)
 
 /*
  * Send the message of a batch, repeatedly if needed, until its outcome is
- * known. Return the verdict. RETRY_LATER: the queue is being stopped, or max_backlog has
- * given up samples of the batch, so that the message has to be built again.
+ * known. Return the verdict. The verdict is RETRY_LATER only if the queue is
+ * being stopped, or if max_backlog has given up samples of the batch. In the
+ * second case, the message has to be built again.
  */
 static enum retry_verdict send_message(struct shard *s, struct batch *b)
 {
@@ -373,8 +374,8 @@ static enum retry_verdict send_message(struct shard *s, struct batch *b)
 
 /*
  * Send a batch without the samples that are damaged or given up. A batch of
- * which no sample is left counts as sent. RETRY_LATER: the queue is being
- * stopped.
+ * which no sample is left counts as sent. Return the verdict, which is
+ * RETRY_LATER only if the queue is being stopped.
  */
 static enum retry_verdict send_rest(struct shard *s, struct batch *b)
 {
@@ -421,8 +422,8 @@ static void send_batch(struct shard *s, struct batch b)
 		finish_refused(s, &b);
 	} else {
 		/*
-		 * Either no sample is left, or the queue stops, and the samples
-		 * are sent again after the next start.
+		 * Either no sample is left, or the queue stops. In the second
+		 * case, the samples are sent again after the next start.
 		 */
 		queued_sample_free_all(b.first);
 	}

@@ -30,7 +30,7 @@ struct batch {
 };
 
 /*
- * Return a copy of the sample `s` whose labels are `labels`, the output of
+ * Return a copy of the sample `s`, but with the labels `labels`, the output of
  * write_labels_encode(). The caller frees the copy by mem_free().
  */
 struct queued_sample *queued_sample_new(const struct logged_sample *s,

@@ -66,7 +66,7 @@ static int profile_list_add(struct profile_list *t, struct str path,
 	if (t->count == TYPE_INDEX_MAX)
 		return err_set(
 			err, ERR_INVALID,
-			"the page names more than %d profile types: name the types to scrape in pprof_config, instead of auto",
+			"the page names more than %d profile types: in pprof_config, replace \"auto\" by a map of the types to scrape",
 			TYPE_INDEX_MAX);
 	t->v[t->count++] =
 		(struct indexed_type){ name, arena_str(&t->arena, path) };
@@ -123,7 +123,7 @@ int profile_list_parse(struct bytes page, struct profile_list **out,
 	if (!rc && !t->count)
 		rc = err_set(
 			err, ERR_INVALID,
-			"the page links no profiles; expected the profile list of Go's net/http/pprof (/debug/pprof/): check path_prefix, or name the types in pprof_config, instead of auto");
+			"the page links no profiles; expected the profile list of Go's net/http/pprof (/debug/pprof/): check path_prefix, or replace \"auto\" in pprof_config by a map of the types to scrape");
 	if (rc) {
 		profile_list_unref(t);
 		return rc;

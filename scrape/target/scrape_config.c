@@ -188,7 +188,7 @@ static void decode_profile(struct yaml *y, const struct yaml_node *key,
 	if (p->enabled && str_is(p->name, "trace"))
 		yaml_warn(
 			y, key,
-			"trace is not a profile type: execution traces (/debug/pprof/trace) cannot be stored");
+			"\"trace\" is not a profile type: execution traces (/debug/pprof/trace) cannot be stored");
 	if (p->seconds < 0 || p->seconds > SCRAPE_SECONDS_MAX)
 		yaml_error(y, key, "seconds must be between 0 and %d",
 			   SCRAPE_SECONDS_MAX);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names by DWARF: the function at an address, the functions that the compiler
- * inlined there, and the source lines (DWARF 5, sections 3.3 and 6.2). This
- * runs in the file helper (file_helper.h), because the debug information may be
- * hostile.
+ * inlined there, and the source lines (DWARF 5, sections 3.3 and 6.2). The
+ * debug information is read in the file helper (file_helper.h), because it may
+ * be hostile.
  *
  * Ownership: the texts of a frame are borrowed from the ELF file or from the
  * struct dwarf_names.

@@ -12,10 +12,10 @@ enum {
 	 */
 	GO_TABLE_TEXT = 24,
 	/*
-	 * Offset in bytes, in moduledata, of the field with this address.
-	 * moduledata is the runtime's description of
-	 * the program (Go, runtime/symtab.go), and begins with the address of
-	 * the table.
+	 * Offset in bytes, in moduledata, of the field with the address of the
+	 * program's code. moduledata is the runtime's description of the
+	 * program (Go, runtime/symtab.go), and begins with the address of the
+	 * table.
 	 */
 	GO_MODULE_TEXT = 176,
 	/* The address of the table is a multiple of this number of bytes. */

@@ -3,8 +3,8 @@
  * Go program: finds the table of functions of a Go program (pclntab.h), and the
  * address where Go's code begins. Programs that the C linker has made, as with
  * cgo, are understood, too: the C linker puts other code before Go's code, and
- * may put the table amid other data. This runs in the file helper
- * (file_helper.h), because the file may be hostile.
+ * may put the table amid other data. The table is searched for in the file
+ * helper (file_helper.h), because the file may be hostile.
  *
  * Ownership: a table borrows the bytes of the file.
  * Threads: one thread per file.

@@ -267,8 +267,8 @@ static bool pclntab_steps_next(const struct pclntab *t, struct pclntab_steps *s)
 		return false;
 	change = dec_uvarint(&s->d);
 	/*
-	 * A change of 0 ends the list, except at its first value, which is then
-	 * -1.
+	 * A change of 0 ends the list, unless it is the first change: then the
+	 * first value of the list is -1.
 	 */
 	if (!change && s->left != PCLNTAB_STEPS_MAX)
 		return false;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parser of the table of functions and lines of Go programs, .gopclntab, which
- * even stripped programs have (Go, debug/gosym/pclntab.go and
- * runtime/symtab.go). It knows the formats that Go 1.2, 1.16, 1.18 and 1.20
- * introduced. It runs in the file helper (file_helper.h), because the table may
- * be hostile.
+ * Parser of .gopclntab, the table in which a Go program, even a stripped one,
+ * has its functions and lines (Go, debug/gosym/pclntab.go and
+ * runtime/symtab.go). The parser knows the formats that Go 1.2, 1.16, 1.18 and
+ * 1.20 introduced. The parser runs in the file helper (file_helper.h), because
+ * the table may be hostile.
  *
  * Ownership: a table borrows the bytes of the section.
  * Threads: immutable after pclntab_parse().
@@ -36,7 +36,7 @@ struct pclntab {
 	unsigned quantum; /* instructions begin at multiples of this number */
 	unsigned cell;  /* size in bytes of a number in the list of functions */
 	uint64_t count; /* number of functions */
-	uint64_t text;  /* address of Go's code, since Go 1.18; else 0 */
+	uint64_t text;  /* address of Go's code; 0 in tables before Go 1.18 */
 };
 
 /* A function of Go at an address. */
@@ -60,7 +60,7 @@ NODISCARD int pclntab_parse(struct bytes table, uint64_t text,
 /* What Go's tools have noted of a function (since Go 1.18). */
 enum go_code_flag {
 	GO_OUTERMOST = 1, /* no function has called this one */
-	/* it sets the stack pointer to an arbitrary value */
+	/* the function sets the stack pointer to an arbitrary value */
 	GO_MOVES_STACK = 2,
 	GO_ASSEMBLER = 4,
 };

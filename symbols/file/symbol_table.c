@@ -21,10 +21,11 @@ static const char *symbol_name(struct bytes names, uint32_t at)
 
 /*
  * Return the rank of a symbol. Of several symbols at the same address, only the
- * one with the highest rank is kept. A function ranks above a label of
- * assembler code (STT_NOTYPE). Among symbols that are equal in this, one with a
- * size ranks above one without. Among those that are equal in this, too, a
- * global symbol ranks above a weak one, and a weak one above a local one.
+ * one with the highest rank is kept. The type decides first: a function ranks
+ * above a label of assembler code (STT_NOTYPE). If the types rank equally, a
+ * symbol with a size ranks above one without. If the sizes do not decide
+ * either, a global symbol ranks above a weak one, and a weak one above a local
+ * one.
  */
 static uint8_t symbol_rank(const Elf64_Sym *s)
 {

@@ -32,8 +32,8 @@ enum {
 	MINI_SECTION_MAX = 32 << 20,
 	MINI_FILE_MAX = 128 << 20,
 	/*
-	 * Largest memory that the xz decoder may take, in bytes. A file of xz
-	 * -9 needs 65 MiB; distributions use lower levels, which need less.
+	 * Largest memory that the xz decoder may take, in bytes. The level -9
+	 * of xz needs 65 MiB; distributions use lower levels, which need less.
 	 */
 	MINI_DECODER_MAX = 128 << 20,
 };

@@ -247,7 +247,7 @@ static int file_helper_admit(struct file_helper *h, struct err *err)
 		return 0;
 	return err_set(
 		err, ERR_AGAIN,
-		"%u earlier processes that read this or other files hang in a file system, such as NFS that does not answer; the file is not read before some of them have ended",
+		"%u earlier processes still hang while they read this file or others (a file system does not answer, such as NFS without its server); this file is not read until some of them have ended",
 		h->user && own < HELPER_LEFT_USER_MAX ? users : own);
 }
 

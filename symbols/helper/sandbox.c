@@ -46,7 +46,8 @@ static int sandbox_user(struct err *err)
 		 * root, but loses its capabilities all the same.
 		 */
 		if (errno != EPERM && errno != EINVAL)
-			return err_sys(err, "cannot switch to the user nobody");
+			return err_sys(err,
+				       "cannot switch to the user \"nobody\"");
 	}
 	return 0;
 }

@@ -24,9 +24,10 @@ enum sandbox_kind {
 
 /*
  * Give up capabilities, core dumps, the user root (unless the process may not
- * change its user), and all system calls that reading open files and answering
- * over an open socket do not need. SANDBOX_PROC keeps more, see above. From
- * then on, the process is killed when the thread that started it ends.
+ * change its user), and all system calls except those that are needed to read
+ * open files and to answer over an open socket. SANDBOX_PROC keeps more, see
+ * above. From then on, the process is killed when the thread that started it
+ * ends.
  * `memory_mb` limits the address space. In builds with sanitizers, neither
  * system calls nor the address space are limited.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Demangling: the names of functions of C++ and Rust as they are in the source,
- * without the types of parameters. This runs in the file helper
- * (file_helper.h), because names come from untrusted files.
+ * without the types of parameters. Names are demangled in the file helper
+ * (file_helper.h), because they come from untrusted files.
  *
  * Threads: any.
  */

@@ -9,7 +9,7 @@ enum {
 	 * (KSYM_NAME_LEN).
 	 */
 	KALLSYMS_LINE_MAX = 1024,
-	/* Largest size of all names in bytes; they have about 3 MB. */
+	/* Largest size of all names in bytes; a kernel has about 3 MB. */
 	KALLSYMS_NAMES_MAX = 64 << 20,
 };
 

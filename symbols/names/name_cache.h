@@ -27,9 +27,9 @@ struct name_cache_file {
 };
 
 /*
- * What an answer is for. In a mapping, `address` counts from the beginning of
- * the mapping. If there is no mapping, `address` is as in the ELF file, and
- * `offset` and `size` are 0.
+ * The key of an answer: an address in a file. In a mapping, `address` counts
+ * from the beginning of the mapping. If there is no mapping, `address` is as in
+ * the ELF file, and `offset` and `size` are 0.
  */
 struct name_cache_key {
 	struct name_cache_file file;

@@ -158,9 +158,9 @@ static unsigned name_query_left_ms(const struct name_query *q)
 /*
  * Note `failure` in q->failure, if it is the first one, and in n->failures, so
  * that the file is not read again for some seconds. A timeout because
- * n->deadline_ns has passed is not noted in n->failures: the deadline left the
- * file less than n->timeout_ms, so the file may be readable. Failures with perf
- * maps are not noted there, either.
+ * n->deadline_ns has passed is not noted in n->failures: there was less time
+ * than n->timeout_ms to read the file, so the file may be readable. Failures
+ * with perf maps are not noted in n->failures, either.
  */
 static void name_query_fail(struct name_query *q, const struct err *failure)
 {
@@ -467,9 +467,9 @@ static void name_query_path(struct name_query *q)
 }
 
 /*
- * The best source is asked first: the debug file of the build ID. The names of
- * a debug file that the file itself links to replace those of the file, but the
- * file has to be read first to find the link.
+ * The best source is asked first: the debug file of the build ID. If the file
+ * itself has a link to a debug file, the names in that debug file replace those
+ * in the file, but the file has to be read first to find the link.
  */
 int name_finder_find(struct name_finder *n, const struct name_file *f,
 		     const struct unnamed_frames *u, struct arena *arena,

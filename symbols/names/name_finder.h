@@ -75,7 +75,7 @@ struct name_finder {
 	unsigned next_failure;
 };
 
-/* A file whose addresses get names. Borrowed. */
+/* A file whose addresses get names. What the members point to is borrowed. */
 struct name_file {
 	const char *path;
 	struct bytes build_id; /* empty: not known */
@@ -129,8 +129,8 @@ bool name_finder_cached(struct name_finder *n, const struct name_file *f,
  * it took too long; ERR_CORRUPT: the helper ended; ERR_TOOBIG: its answer was
  * too large; ERR_AGAIN: the file was not read, because of a failure some
  * seconds ago (struct name_failure), or because a call of the helper returned
- * ERR_AGAIN (file_helper.h); other errors: the helper cannot be started. That a
- * file is damaged or is no ELF file is no error: its frames have no names.
+ * ERR_AGAIN (file_helper.h); other errors: the helper cannot be started. If the
+ * file is damaged or no ELF file, this is no error: its frames have no names.
  * After an error, some names may have been found, and it is not remembered
  * which frames have no name. After a failure, the file is not read again for 10
  * s, except if n->deadline_ns was the reason.

@@ -4,11 +4,11 @@
  * information, Go's table of functions and its symbols. To read them takes much
  * longer than to find a name in them, above all if they are compressed, and the
  * same files are asked about again and again. So the sources of some files are
- * kept, up to a limit of memory. Between two questions, nothing holds a kept
- * file open.
+ * kept, up to a limit of memory. Between two questions, the files of kept
+ * sources are not held open.
  *
- * Ownership: sources are taken and given back; what they return is borrowed
- * until they are given back.
+ * Ownership: the caller takes sources and gives them back. What the functions
+ * below return is borrowed until the caller gives the sources back.
  * Threads: one thread, which is that of the file helper.
  */
 #ifndef SYMBOLS_NAMES_NAME_SOURCES_H
@@ -54,8 +54,8 @@ struct elf_file *name_sources_file(struct name_sources *s);
 
 /*
  * Return a source, which is read when it is first needed. NULL: the file does
- * not have this source, or the source is damaged or too large.
- * name_sources_symbols() never returns NULL, but an empty table.
+ * not have this source, or the source is damaged or too large. In these cases,
+ * name_sources_symbols() returns an empty table instead of NULL.
  */
 struct dwarf_names *name_sources_dwarf(struct name_sources *s);
 const struct pclntab *name_sources_go(struct name_sources *s);

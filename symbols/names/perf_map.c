@@ -17,8 +17,8 @@ enum {
 	 * How many names all lines together may give to wanted addresses. When
 	 * this limit is reached, the rest of the file is not read. A real map
 	 * gives an address a few names, one after the other, when code is
-	 * compiled again; a hostile map could have millions of lines that each
-	 * name all addresses.
+	 * compiled again; a hostile map could have millions of lines, each of
+	 * which names all addresses.
 	 */
 	PERF_MAP_NAMES_MAX = 1 << 20,
 };

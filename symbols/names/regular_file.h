@@ -15,15 +15,15 @@
 #include <stdbool.h>
 
 /*
- * Open for reading the file that `place`, a descriptor of O_PATH, refers to.
- * Returns -1 if it is no regular file of a real file system, or cannot be
- * opened. `place` stays open.
+ * Open the file of `place`, a descriptor of O_PATH, for reading. Returns -1 if
+ * the file is no regular file of a real file system, or cannot be opened.
+ * `place` stays open.
  */
 int regular_file_reopen(int place);
 
 /*
- * Whether the file that `place`, a descriptor of O_PATH, refers to has a POSIX
- * access control list. Also true if this cannot be determined. A list may deny
+ * Whether the file of `place`, a descriptor of O_PATH, has a POSIX access
+ * control list. Also true if this cannot be determined. A list may deny
  * what the mode seems to allow: with a list, the group's bits of the mode are
  * the mask of the list, and not the rights of the group.
  */

@@ -83,7 +83,7 @@ int symbolizer_help(void)
 
 /*
  * Wait until no other thread uses the finder, and reserve the finder for this
- * thread. False: the deadline passed before.
+ * thread. False: at the deadline, another thread still used the finder.
  */
 static bool symbolizer_begin(struct symbolizer *s, int64_t deadline_ns)
 {
@@ -181,8 +181,8 @@ static int symbolizer_ask(struct symbolizer *s, const struct name_file *f,
 	int rc;
 
 	/*
-	 * If the helper cannot be ended because it waits for this file, it is
-	 * counted for the folder of the file.
+	 * A helper that cannot be ended, because it waits for this file, is
+	 * counted for the folder of the file (public_opener_share()).
 	 */
 	file_helper_set_user(s->finder.helper, public_opener_share(f->path));
 	rc = name_finder_find(&s->finder, f, u, arena, out, err);

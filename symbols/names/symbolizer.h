@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Symbolizer: names of the functions at addresses of stored profiles, from files
- * of this machine. A file is used only if it has the build ID that the profile
- * says. Names that were found are kept for some minutes, for all queries.
+ * Symbolizer: names of the functions at addresses of stored profiles, from
+ * files of this machine. A file is used only if it has the build ID that the
+ * profile gives. Names that were found are kept for some minutes, for all
+ * queries.
  *
  * Ownership: a symbolizer owns its cache and its helpers.
- * Threads: any; one thread at a time reads files, others wait for it.
+ * Threads: any; while one thread reads files, the other threads wait.
  * Locks: no lock is held while files are read.
  */
 #ifndef SYMBOLS_NAMES_SYMBOLIZER_H
@@ -47,7 +48,10 @@ int symbolizer_help(void);
 /* Be the opener of a symbolizer. Returns the status for exit(). */
 int symbolizer_help_open(void);
 
-/* A question for names of addresses in one mapping. Borrowed. */
+/*
+ * A question for names of addresses in one mapping. The texts and the addresses
+ * are borrowed.
+ */
 struct symbol_query {
 	struct str build_id; /* hexadecimal digits */
 	struct str path;     /* of the mapped file; may be empty */

@@ -232,7 +232,7 @@ def wrong_requests_get_an_error_that_says_what(d):
     good = packed(profile('x'))
     refused(e, {'Content-Type': 'text/plain'}, b'x', 400, 'boundary')
     headers, body = form(event)
-    refused(e, headers, body, 400, 'no file .pprof or .jfr')
+    refused(e, headers, body, 400, 'no file whose name ends with .pprof or .jfr')
     refused(e, headers, body.replace(b'name="event"', b'name="other"'), 400, 'no field "event"')
     for text, why in (
         (b'{', 'event.json'),

@@ -340,7 +340,7 @@ def reload_keeps_unchanged_jobs(d):
     text = answer.body.decode()
     assert answer.status == 500 and 'failed to reload config: ' in text, text
     assert (
-        'everprof.yaml:3:3: field tarets not found in scrape_config (and 1 more; everprof check config lists them all)'
+        '.yaml:3:3: field tarets not found in scrape_config (and 1 more; "everprof check config" lists them all)'
         in text
     ), text
     assert e.metric('everprof_config_last_reload_successful') == 0

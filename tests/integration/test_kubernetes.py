@@ -651,7 +651,7 @@ def mistakes_in_a_kubeconfig_file_are_named(d):
     cases = (
         ({}, (), 'there is no context "none"', 'none'),
         ({'token': 'a', 'username': 'b'}, (), 'more than one', 'c'),
-        ({}, {'server': ''}, 'the cluster has no server', 'c'),
+        ({}, {'server': ''}, 'the cluster has no "server"', 'c'),
         ({}, {'certificate-authority-data': '?'}, 'not base64', 'c'),
         ({'client-key': 'a'}, (), 'only one of client-certificate', 'c'),
         ({'auth-provider': {'name': 'gcp'}}, (), 'auth-provider', 'c'),

@@ -129,7 +129,7 @@ def configurations_say_what_was_probably_meant(d):
     says(check('remote_write:\n- url: http://central:10902\n'), 'c.yaml:2:8: warning: ', '/api/v1/write')
     says(check('remote_write:\n- url: http://central:10902/\n'), '/api/v1/write')
     assert not check('remote_write:\n- url: http://central:10902/api/v1/write\n')
-    says(check('ebpf:\n  interval: 5s\n'), 'c.yaml:2:3: warning: ', 'does nothing without enabled: true')
+    says(check('ebpf:\n  interval: 5s\n'), 'c.yaml:2:3: warning: ', 'does nothing without "enabled: true"')
     assert 'does nothing' not in check('ebpf:\n  enabled: false\n  interval: 5s\n')
     # Files that cannot be read: where they are named, or where the section begins.
     text = check(

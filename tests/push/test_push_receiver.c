@@ -429,7 +429,7 @@ Test(push_receiver, a_profile_that_a_rule_drops_is_no_error)
 	cr_expect(!desk_take(&d), "%s", d.err.msg);
 	cr_expect(!d.shelf.count);
 	expect_senders(&d, "ingest shop  0/1/0/0 dropped by relabel_configs "
-			   "of the section push\n");
+			   "of the section \"push\"\n");
 	d.in.name = str_of("cart");
 	cr_expect(!desk_take(&d), "%s", d.err.msg);
 	cr_expect(d.shelf.count == 1);

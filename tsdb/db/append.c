@@ -184,7 +184,7 @@ static int append_make_room(struct tsdb *db, struct err *err)
 		return 0;
 	return err_set(
 		err, ERR_LIMIT,
-		"the WAL has %llu MB, more than the allowed %llu MB; profiles are refused until the flush catches up; allowed is a quarter more than the smallest of --storage.tsdb.wal-budget, an eighth of --storage.tsdb.retention.size and an eighth of the disk",
+		"the WAL has %llu MB, more than the maximum of %llu MB; profiles are refused until the flush catches up (this maximum is 1.25 times the smallest of three sizes: --storage.tsdb.wal-budget, an eighth of --storage.tsdb.retention.size, and an eighth of the disk)",
 		(unsigned long long)(wal_bytes(db->wal) / MIB),
 		(unsigned long long)(hard / MIB));
 }

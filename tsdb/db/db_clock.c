@@ -46,7 +46,7 @@ static void db_clock_log_doubt(const struct tsdb *db)
 	time_format(db->state.clock.trusted_ms, expected);
 	log_event(
 		db->o.log, LOG_WARN,
-		"the system clock (clock) differs by more than a day from the time that everprof expects (expected): the clock was changed, or everprof or the machine stood still for more than a day. Until this is settled, retention by time removes only what is too old by both times, and new profiles that are too old or too new by both times are refused for now. If the clock is wrong, correct it. If it is right, confirm it: stop everprof and run everprof tsdb confirm-clock DIR, or, with --web.enable-admin-api, POST /api/v1/admin/tsdb/confirm_clock. Otherwise everprof trusts the clock after a week in which it has run",
+		"the system clock (field clock) differs by more than a day from the time that everprof expects (field expected): the clock was changed, or everprof or the machine stood still for more than a day. Until this is settled, retention by time removes only what is too old by both times, and new profiles that are too old or too new by both times are refused for now. If the clock is wrong, correct it. If it is right, confirm it: stop everprof and run everprof tsdb confirm-clock DIR, or, with --web.enable-admin-api, POST /api/v1/admin/tsdb/confirm_clock. If you do neither, everprof trusts the clock once everprof has run for a week in this state",
 		LOG_FIELDS(log_text("clock", clock),
 			   log_text("expected", expected)));
 }

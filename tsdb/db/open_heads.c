@@ -60,7 +60,7 @@ int db_head_for(struct tsdb *db, int64_t start, uint64_t lsn, struct head **out,
 	if (db->head_count >= HEADS_MAX)
 		return err_set(
 			err, ERR_LIMIT,
-			"%d head blocks are already open; profiles of other two-hour windows are refused until one is sealed",
+			"%d head blocks are already open; profiles of other two-hour windows are refused until one of these blocks is sealed",
 			HEADS_MAX);
 	return make_head(db, start, lsn, out, err);
 }

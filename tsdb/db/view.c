@@ -150,7 +150,7 @@ int db_set_aside(struct tsdb *db, const struct part *parts, size_t count,
 	for (size_t i = 0; i < count && !rc; i++) {
 		log_event(
 			db->o.log, LOG_ERROR,
-			"some profiles or deletions of a head block or block could not be read; the profiles that could are in a new block, and the directory is kept as *" ASIDE_UNREAD,
+			"some profiles or deletions of a head block or block could not be read; the readable profiles are in a new block, and the directory is kept as *" ASIDE_UNREAD,
 			LOG_FIELDS(
 				log_text("directory", view_path_of(parts[i]))));
 		rc = trash_rename_aside(db->o.fs, view_path_of(parts[i]),

@@ -76,7 +76,7 @@ void db_log_failure(struct tsdb *db, struct worker *w, const char *what,
 	w->logged_ns = now;
 	log_event(
 		db->o.log, LOG_ERROR,
-		"storage job failed, or has to wait; this loses no stored profile, and everprof tries again (a compaction that had begun: after the next start)",
+		"storage job failed, or has to wait; this loses no stored profile, and everprof tries again (but blocks whose compaction failed after it had begun are not compacted until the next start)",
 		LOG_FIELDS(log_text("job", what), log_err(err)));
 }
 

@@ -438,7 +438,7 @@ static int flush_leave_out(struct flusher *f, uint32_t series,
 	if (why->code == ERR_IO && wal_mark_unread(f->wal, p->lsn, err))
 		return err_wrap(
 			err, ERR_AGAIN,
-			"a WAL segment that the disk cannot read could not get its second name *.unread, so its profiles stay in the WAL for now");
+			"cannot create the second name *.unread (a hard link) of a WAL segment that the disk cannot read; its profiles stay in the WAL for now");
 	report_damage(f, series, p, why);
 	return 0;
 }

@@ -48,7 +48,7 @@ static void head_report_damage(void *ctx, uint64_t offset, uint64_t len,
 	metric_add(torn ? env->torn : env->corruptions, 1);
 	log_event(
 		env->log, LOG_WARN,
-		torn ? "the log of a head block has a torn end, an incomplete last record (normal after a crash, or while a server writes)" :
+		torn ? "the log of a head block ends in an incomplete record (a torn end, which is normal after a crash, or while a server writes)" :
 		       "the log of a head block has a damaged record; profiles that need it are lost unless the WAL still has them",
 		LOG_FIELDS(log_text("file", file_path(l->r->groups)),
 			   log_int("offset", (int64_t)offset),

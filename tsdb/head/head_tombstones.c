@@ -226,7 +226,7 @@ int head_delete(struct head *r, const struct postings *series, int64_t from,
 	rc = head_write_file(r, err);
 	return rc ? err_wrap(
 			    err, rc,
-			    "the deletion is not saved: repeat it, or the profiles come back at the next start: head block %s",
+			    "the deletion in head block %s is not saved: repeat it, or the profiles come back at the next start",
 			    r->path) :
 		    0;
 }

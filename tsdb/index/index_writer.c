@@ -263,7 +263,7 @@ int index_writer_new(struct fs *fs, const char *path, uint32_t symbols,
 	if (bytes + 4 > UINT32_MAX)
 		return err_set(
 			err, ERR_TOOBIG,
-			"%s: the label strings have %llu bytes; an index can hold at most 4 GiB of them; give series fewer different label values",
+			"%s: the label strings have %llu bytes; an index can hold at most 4 GiB of them; reduce the number of distinct label values",
 			path, (unsigned long long)bytes);
 	w = mem_new(struct index_writer);
 	w->fs = fs;
@@ -484,7 +484,7 @@ static int put_tables(struct index_writer *w, const struct blob *blob,
 	if (!rc && len > UINT32_MAX)
 		rc = err_set(
 			err, ERR_TOOBIG,
-			"%s: the table of the different labels (pairs of name and value) is larger than 4 GiB, the most that an index can hold; give series fewer different label values",
+			"%s: the table of the different labels (pairs of name and value) is larger than 4 GiB, the most that an index can hold; reduce the number of distinct label values",
 			file_path(w->file.file));
 	if (!rc) {
 		enc_put_be32(front, (uint32_t)len);

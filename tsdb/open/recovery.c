@@ -319,7 +319,7 @@ static void load_sample_labels(struct tsdb *db, bool has_data)
 	metric_add(db->env.corruptions, 1);
 	log_event(
 		db->o.log, LOG_ERROR,
-		"cannot read or write the file of the names of labels that samples have; queries by labels that series lack will look at the samples of all profiles",
+		"cannot read or write the file sample-labels, which lists the names of the labels of samples; in Pyroscope's API, a query by a label that a series lacks may have to look at all samples of that series",
 		LOG_FIELDS(log_err(&err)));
 }
 

@@ -141,6 +141,6 @@ int wal_mark_settle(struct wal *w, struct err *err)
 	mutex_unlock(&w->unread_mu);
 	return rc ? err_wrap(
 			    err, rc,
-			    "cannot give a WAL segment, of which parts could not be read or stored, its second name *.unread; until that succeeds, nothing is flushed or sealed, and the segments of the WAL are kept") :
+			    "cannot create the second name *.unread (a hard link) of a WAL segment that could not be read or stored completely; until that succeeds, nothing is flushed or sealed, and the segments of the WAL are kept") :
 		    0;
 }

@@ -117,7 +117,7 @@ static void wal_replay_report_damage(void *ctx, uint64_t offset, uint64_t len,
 	metric_add(torn ? r->w->o.torn : r->w->corruptions, 1);
 	log_event(
 		r->w->o.log, LOG_WARN,
-		torn ? "a WAL segment has a torn end, an incomplete last record (normal after a crash, or while a server writes)" :
+		torn ? "a WAL segment ends in an incomplete record (a torn end, which is normal after a crash, or while a server writes)" :
 		       "a WAL segment is damaged or cut short; the profiles in the damaged part are lost unless they were flushed or sent before",
 		LOG_FIELDS(log_text("file", file_path(r->segment->file)),
 			   log_int("offset", (int64_t)offset),

@@ -44,7 +44,7 @@ int adhoc_side_read(const struct web *w, struct request *r, struct answer *a,
 	if (!rc && adhoc_side_param(&r->params, "query", suffix, &query))
 		rc = err_set(
 			err, ERR_INVALID,
-			"parameters \"adhoc%s\" and \"query%s\" exclude each other: a side is a file, or stored profiles",
+			"parameters \"adhoc%s\" and \"query%s\" exclude each other: give the first one for an uploaded file, or the second one for stored profiles",
 			suffix, suffix);
 	if (!rc)
 		rc = adhoc_store_read(store, ref, &limits, &r->arena, out, err);

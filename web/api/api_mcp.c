@@ -32,11 +32,12 @@ static int api_mcp_check(const struct web *w, const struct request *r,
 	if (transcode_format(r->content_type, &is_json, err) || !is_json)
 		return err_set(
 			err, ERR_MEDIA,
-			"the Content-Type of messages is application/json, not \"%.100s\"",
+			"the Content-Type of messages must be application/json, not \"%.100s\"",
 			r->content_type);
 	if (r->body.len > MESSAGE_MAX)
 		return err_set(err, ERR_TOOBIG,
-			       "a message has at most %d bytes", MESSAGE_MAX);
+			       "a message may have at most %d bytes",
+			       MESSAGE_MAX);
 	return 0;
 }
 

@@ -462,7 +462,7 @@ static int query_sides(struct web *w, struct request *r, struct answer *a,
 	if (adhoc_side_is(&r->params, "_a") || adhoc_side_is(&r->params, "_b"))
 		return err_set(
 			err, ERR_INVALID,
-			"report=compare and the parameter \"errors\" need many profiles on each side, but an uploaded file is one profile: use mode=diff with a report other than compare, without \"errors\"");
+			"report=compare and the parameter \"errors\" need many profiles on each side, but an uploaded file is one profile: use mode=diff with a report other than \"compare\", without \"errors\"");
 	rc = api_compare(w, r, a, query, err);
 	/* A state has no error bars unless it is compared by share. */
 	return query->errors && rc == ERR_UNSUPPORTED ?

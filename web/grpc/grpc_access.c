@@ -86,7 +86,7 @@ static void grpc_access_judge(struct grpc_call *c, enum auth_verdict v)
 	else
 		grpc_access_refuse(
 			c, ERR_UNAUTHORIZED,
-			"authentication is required: send a valid user name and password, or a valid bearer token, in the header authorization");
+			"authentication is required: send a valid user name and password, or a valid bearer token, in the header \"authorization\"");
 }
 
 /* Check what needs no knowledge of the sender. */

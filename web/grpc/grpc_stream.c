@@ -167,7 +167,7 @@ void grpc_stream_add(struct grpc_stream *s, size_t max, struct bytes data,
 	if (length > max + GRPC_STREAM_PREFIX)
 		(void)err_set(
 			&s->failed, ERR_TOOBIG,
-			"the message has %zu bytes, more than %zu: --scrape.max-profile-size and 2 MiB",
+			"the message has %zu bytes, more than the %zu that --scrape.max-profile-size allows",
 			length - GRPC_STREAM_PREFIX, max);
 	else if (length && s->body.len > length)
 		(void)err_set(

@@ -288,7 +288,7 @@ void access_refuse_framing(struct exchange *x)
 {
 	exchange_refuse(
 		x, ERR_INVALID,
-		"the request is malformed or ambiguous: it needs one Host header, and a body needs one Content-Length; only paths whose bodies are no forms accept chunked encoding instead");
+		"the request is malformed or ambiguous: it needs one Host header and, with a body, one Content-Length; chunked encoding is accepted instead only on paths that take no form");
 	x->closes = true;
 }
 
