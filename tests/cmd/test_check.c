@@ -139,7 +139,7 @@ Test(check, a_configuration_is_judged_by_its_exit_code)
 		  0, ": 0 jobs, no errors\n",
 		  "c.yml:4:48: warning: docker_sd_configs in line 4: tls_config" },
 		{ "ebpf:\n  interval: 5s\n", 0, ": 0 jobs, no errors\n",
-		  "c.yml:2:3: warning: the section ebpf does nothing" },
+		  "c.yml:2:3: warning: the section \"ebpf\" does nothing" },
 		{ "ebpf: {enabled: false, interval: 5s}\n", 0,
 		  ": 0 jobs, no errors\n", "" },
 		{ "ebpf:\n", 0, ": 0 jobs, no errors\n", "" },

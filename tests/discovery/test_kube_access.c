@@ -155,7 +155,7 @@ Test(kubeconfig, mistakes_are_named)
 		const char *user;
 		const char *why;
 	} cases[] = {
-		{ "{}", "{}", "has no server" },
+		{ "{}", "{}", "has no \"server\"" },
 		{ "{server: h, certificate-authority-data: '?'}", "{}",
 		  "is not base64" },
 		{ "{server: h, certificate-authority: a, "
