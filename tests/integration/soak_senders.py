@@ -20,7 +20,9 @@ pushed as Grafana Alloy does: the rates that Grafana shows are the known one.
 
 tests/senders.sh has fetched the libraries."""
 import collections
+import concurrent.futures
 import hashlib
+import http.client
 import json
 import os
 import re
@@ -30,10 +32,10 @@ import time
 import urllib.parse
 import urllib.request
 
-from harness import ROOT, SLOW, Everprof, Process, Suite, field, free_port, heap_job, run, wait_until
+from harness import ROOT, SLOW, Everprof, Process, Suite, field, free_port, heap_job, profile, run, wait_until
 from programs import start_programs
 from push_recorder import Recorder
-from recorded_push import V1, parts, pushed
+from recorded_push import V1, parts, plain, pushed
 from remote_nodes import Node
 
 suite = Suite()
@@ -357,6 +359,57 @@ def check_profiles(e, recorder):
     for name, (_, _, least) in CLIENTS.items():
         assert least <= names[f'shop-{name}'], (name, names)
     print(f'{len(recorder.requests)} requests with {len(wanted)} profiles, all stored: {dict(names)}')
+
+
+REPLICAS, ROUND = 200, 15
+
+
+def send_surely(address, body, at):
+    """As a client that rounds times, and that sends a request again if it gets no answer."""
+    query = urllib.parse.urlencode({'name': 'replica{region=eu}', 'format': 'pprof', 'from': at, 'until': at + 10})
+    for _ in range(5):
+        connection = http.client.HTTPConnection(address, timeout=60 * SLOW)
+        try:
+            connection.request('POST', f'/ingest?{query}', body)
+            answer = connection.getresponse()
+            assert answer.status == 200, (answer.status, answer.read())
+            return
+        except (http.client.HTTPException, ConnectionError):
+            pass
+        finally:
+            connection.close()
+    raise AssertionError('no answer to five requests')
+
+
+@suite.test
+def replicas_with_equal_tags_and_times_lose_nothing(d):
+    """Once with the address of the client as a label, and once without. The proxy loses every seventh answer."""
+    servers = []
+    for name, config in (('addressed', 'push: {}\n'), ('nameless', 'push: {instance: none}\n')):
+        e = Everprof(f'{d}/{name}', config, ['--web.enable-push-receiver', '--storage.tsdb.retention.time=0']).ready()
+        servers.append((name, e, Recorder(e.port, '/ingest')))
+    sent = {}
+    begin = time.time()
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        for i in range(max(SECONDS // ROUND, 2)):
+            time.sleep(max(0.0, begin + i * ROUND - time.time()))
+            at = int(time.time()) // 10 * 10 - 10
+            bodies = {profile(f'replica {k} round {i}', k + 1): k + 1 for k in range(REPLICAS)}
+            sent.update(bodies)
+            jobs = [pool.submit(send_surely, r.address, body, at) for _, _, r in servers for body in bodies]
+            for job in jobs:
+                job.result()
+    for name, e, recorder in servers:
+        recorder.server.stop()
+        recorder.check_refusals()
+        assert len(recorder.requests) > len(sent), (len(recorder.requests), len(sent))
+        [series] = e.get('/api/v1/query_range', query='{__name__=~".+"}', totals=1, **{'from': 0, 'to': 'now'}).data()
+        assert ('instance' in series['labels']) == (name == 'addressed'), series['labels']
+        assert len(series['timestamps']) == len(sent), (len(series['timestamps']), len(sent))
+        assert sum(series['totals']['samples/count']) == sum(sent.values())
+        assert {plain(body) for _, body in stored(e)} == set(sent)
+        print(f'{name}: {len(recorder.requests)} requests, {len(sent)} profiles, none lost')
+        e.finish()
 
 
 # Of each kind of event of a recording: the profile, and the sample type that counts the events.

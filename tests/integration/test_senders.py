@@ -11,7 +11,8 @@ import os
 import signal
 import time
 
-from harness import ROOT, Everprof, Suite, field, memory, profile, wait_until
+from harness import ROOT, Everprof, Suite, field, memory, packed, profile, wait_until
+from printed import Shell, commands, section, text_of
 from recorded_push import V1, plain, pushed, recorded
 from remote_nodes import Agent
 from users import bearer
@@ -93,6 +94,38 @@ def replicas_without_labels_of_their_own_lose_nothing(d):
     assert {plain(s) for s in stored} == set(bodies)
     assert e.metric('everprof_push_profiles_stored_total', 'ingest') == 400
     assert e.metric('everprof_push_collisions_total') > 0
+    e.finish()
+
+
+@suite.test
+def the_lines_for_curl_work_as_they_are_printed(d):
+    """Those of docs/integrations.md, but for the address, and for go, which needs a program to ask."""
+    e = start(d)
+    shell = Shell(f'{d}/shell')
+    text = text_of('docs/integrations.md')
+    shell.write('cpu.pb.gz', packed(profile('printed', 7)))
+    with gzip.open(f'{ROOT}/testdata/jfr/async-profiler.jfr.gz') as f:
+        shell.write('shop.jfr', f.read())
+    with open(f'{ROOT}/testdata/otlp/async-profiler-itimer.otlp', 'rb') as f:
+        shell.write('shop.otlp', f.read())
+    lines = commands(section(text, '## Go\n', '## Grafana\n'), 'curl ', 'printf ', 'go tool pprof ')
+    assert [line.split()[0] for line in lines] == ['curl', 'curl', 'go', 'curl', 'printf', 'curl'], lines
+    for line in lines:
+        if not line.startswith('go '):
+            answer = shell.run(
+                line.replace('http://everprof:10902', e.url).replace('curl ', 'curl -sS --fail-with-body ')
+            )
+            assert not answer or 'curl' in line, (line, answer)
+    found = {(s['labels']['__name__'], s['labels']['service_name']) for s in e.range('{__name__=~".+"}')}
+    assert {('process_cpu', 'shop'), ('memory', 'shop')} <= found, found
+    folded = e.get(
+        '/api/v1/query',
+        query='process_cpu{region="eu"}',
+        report='folded',
+        sample_index='cpu',
+        **{'from': 'now-1h', 'to': 'now'},
+    ).body.decode()
+    assert 'main;work;sum' in folded, folded
     e.finish()
 
 
