@@ -367,7 +367,8 @@ REPLICAS, ROUND = 200, 15
 def send_surely(address, body, at):
     """As a client that rounds times, and that sends a request again if it gets no answer."""
     query = urllib.parse.urlencode({'name': 'replica{region=eu}', 'format': 'pprof', 'from': at, 'until': at + 10})
-    for _ in range(5):
+    for attempt in range(10):
+        time.sleep(attempt / 4)
         connection = http.client.HTTPConnection(address, timeout=60 * SLOW)
         try:
             connection.request('POST', f'/ingest?{query}', body)
@@ -378,7 +379,7 @@ def send_surely(address, body, at):
             pass
         finally:
             connection.close()
-    raise AssertionError('no answer to five requests')
+    raise AssertionError('no answer to ten requests')
 
 
 @suite.test
