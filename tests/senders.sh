@@ -15,7 +15,7 @@ if ! cargo --version 2>/dev/null | grep -qE '^cargo 1\.(8[5-9]|9[0-9]|[1-9][0-9]
   exit 1
 fi
 export GOFLAGS=-mod=mod GOWORK=off
-./dev packages python3-venv default-jdk-headless maven
+./dev packages python3-venv python3-yaml default-jdk-headless maven
 
 go_module() { # NAME MODULE@VERSION...
   mkdir -p "$senders/$1"
@@ -26,6 +26,9 @@ go_module() { # NAME MODULE@VERSION...
 }
 go_module go github.com/grafana/pyroscope-go@v1.5.0
 go_module reader github.com/grafana/pyroscope/api@v1.6.0 connectrpc.com/connect@v1.21.1
+collector=go.opentelemetry.io/collector/exporter
+go_module collector $collector/otlpexporter@v0.165.0 $collector/otlphttpexporter@v0.165.0 \
+  $collector/xexporter@v0.165.0 $collector/exportertest@v0.165.0
 
 [ -e "$senders/python/bin/pip" ] || python3 -m venv "$senders/python"
 "$senders/python/bin/pip" -q install pyroscope-io==1.4.0

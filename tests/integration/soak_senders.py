@@ -11,7 +11,10 @@ everprof's own API. EVERPROF_SECONDS: how long (600).
 A Java program pushes recordings of Java Flight Recorder in the same way. The profiles
 that they become have as many samples as the tool jfr of Java counts events.
 
-The encoders of OpenTelemetry's releases make requests, which become the same profile.
+The encoders of OpenTelemetry's releases make requests, which become the same profile. The
+exporters of its Collector send files by HTTP and gRPC, and nothing of them is lost.
+
+200 replicas with equal labels and times lose nothing.
 
 Then all of them, a scraped Prometheus and the eBPF collector are found in one server.
 
@@ -21,6 +24,7 @@ pushed as Grafana Alloy does: the rates that Grafana shows are the known one.
 tests/senders.sh has fetched the libraries."""
 import collections
 import concurrent.futures
+import glob
 import hashlib
 import http.client
 import json
@@ -32,6 +36,7 @@ import time
 import urllib.parse
 import urllib.request
 
+import yaml
 from harness import ROOT, SLOW, Everprof, Process, Suite, field, free_port, heap_job, profile, run, wait_until
 from programs import start_programs
 from push_recorder import Recorder
@@ -203,6 +208,57 @@ func main() {
 			panic(err)
 		}
 		json.NewEncoder(os.Stdout).Encode([]any{of["__profile_type__"], of["service_name"], flame.Msg.Flamegraph.GetTotal()})
+	}
+}
+'''
+# The exporters of the OpenTelemetry Collector, with their configuration as JSON, send files.
+COLLECTOR = '''package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"time"
+
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/collector/exporter/exportertest"
+	"go.opentelemetry.io/collector/exporter/otlpexporter"
+	"go.opentelemetry.io/collector/exporter/otlphttpexporter"
+	"go.opentelemetry.io/collector/exporter/xexporter"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+)
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func main() {
+	ctx := context.Background()
+	factories := map[string]exporter.Factory{
+		"otlp": otlpexporter.NewFactory(), "otlp_http": otlphttpexporter.NewFactory()}
+	var configs map[string]map[string]any
+	check(json.Unmarshal([]byte(os.Args[1]), &configs))
+	for name, config := range configs {
+		f := factories[name]
+		c := f.CreateDefaultConfig()
+		check(confmap.NewFromStringMap(config).Unmarshal(c))
+		e, err := f.(xexporter.Factory).CreateProfiles(ctx, exportertest.NewNopSettings(f.Type()), c)
+		check(err)
+		check(e.Start(ctx, componenttest.NewNopHost()))
+		for _, path := range os.Args[2:] {
+			text, err := os.ReadFile(path)
+			check(err)
+			profiles, err := (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(text)
+			check(err)
+			check(e.ConsumeProfiles(ctx, profiles))
+		}
+		// What gets no answer is sent again after some five seconds.
+		time.Sleep(12 * time.Second)
+		check(e.Shutdown(ctx))
 	}
 }
 '''
@@ -705,6 +761,61 @@ def requests_of_the_encoders_of_otlp_are_stored(d):
     )
     assert answer.status == 400 and b'1.7 or earlier' in answer.body, answer.body
     e.finish()
+
+
+def exporters(heading):
+    """The YAML of a section of docs/integrations.md that configures exporters of the Collector."""
+    with open(f'{ROOT}/docs/integrations.md') as f:
+        [section] = re.findall(rf'\n## {heading}\n(.*?)\n## ', f.read(), re.S)
+    found = {}
+    for block in re.findall(r'\n((?: {4}.*\n)+)', section):
+        if block.startswith('    exporters:'):
+            found.update(yaml.safe_load(block)['exporters'])
+    return found
+
+
+@suite.test
+def exporters_of_the_collector_lose_nothing(d):
+    """By HTTP, through a proxy that loses answers, and by gRPC: what comes is what everprof makes of the files itself."""
+    files = sorted(glob.glob(f'{ROOT}/testdata/otlp/*.otlp'))
+    grpc = free_port()
+    flags = ['--web.enable-push-receiver', '--storage.tsdb.retention.time=0']
+    servers = {
+        name: Everprof(f'{d}/{name}', flags=[*flags, *more]).ready()
+        for name, more in (
+            ('direct', []),
+            ('otlp_http', []),
+            ('otlp', [f'--otlp.grpc.listen-address=127.0.0.1:{grpc}']),
+        )
+    }
+    for path in files:
+        with open(path, 'rb') as f:
+            answer = servers['direct'].get(
+                '/v1development/profiles', {'Content-Type': 'application/x-protobuf'}, f.read()
+            )
+        assert answer.status == 200, answer.body
+    recorder = Recorder(servers['otlp_http'].port, '/v1development')
+    program = build(d, f'{SENDERS}/collector', COLLECTOR, 'collector')
+    configs = exporters('OpenTelemetry')
+    assert set(configs) == {'otlp_http', 'otlp'}, configs
+    for name, address, count in (('otlp_http', recorder.address, 8), ('otlp', f'127.0.0.1:{grpc}', 1)):
+        old = 'everprof:10902' if name == 'otlp_http' else 'everprof:4317'
+        config = json.dumps({name: configs[name]}).replace(old, address)
+        assert address in config, config
+        # More than once, so that answers are lost, and requests sent again.
+        subprocess.run([program, config, *(files * count)], check=True, timeout=300 * SLOW)
+    recorder.server.stop()
+    assert len(recorder.requests) > 8 * len(files), len(recorder.requests)
+    of = {
+        name: sorted(
+            (json.dumps(labels, sort_keys=True), hashlib.sha256(body).hexdigest()) for labels, body in stored(e)
+        )
+        for name, e in servers.items()
+    }
+    assert len(of['direct']) >= len(files) and of['otlp_http'] == of['otlp'] == of['direct'], of
+    print(f'{len(of["direct"])} profiles by both exporters, as everprof makes them of the files')
+    for e in servers.values():
+        e.finish()
 
 
 suite.main()
