@@ -129,7 +129,7 @@ def two_files_are_compared(d):
     assert weights == {'samples of B': [20, 30, 50], 'samples of A, the base': [40, 60]}, weights
     for extra in ({'report': 'compare'}, {'report': 'flamegraph', 'errors': 1}):
         answer = e.get('/api/v1/query', **sides, **extra)
-        assert answer.status == 400 and b'error bars' in answer.body, answer.body
+        assert answer.status == 400 and b'need many profiles on each side' in answer.body, answer.body
     answer = e.get('/api/v1/query', adhoc=a, query='x', report='top')
     assert answer.status == 400 and b'exclude each other' in answer.body, answer.body
     # Files of different kinds have nothing in common.

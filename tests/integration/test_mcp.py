@@ -334,7 +334,7 @@ def errors_of_tools_say_what_to_do(d):
         ('whole number from 1 to 1000', 'top', {'selector': 'process_cpu', 'limit': 0}),
         ('whole number from 500 to 20000', 'top', {'selector': 'process_cpu', 'max_tokens': 'many'}),
         ('must be a text', 'top', {'selector': ['process_cpu']}),
-        ('list_series lists', 'top', {'selector': 'nothing'}),
+        ('"list_series" lists', 'top', {'selector': 'nothing'}),
         ('have profiles from 2026-11-29T', 'top', {'selector': 'process_cpu', 'from': 'now-1h'}),
         ('argument "selector": 1:13: parse error', 'top', {'selector': 'process_cpu{'}),
         ('argument "selector": 1:13: parse error', 'list_series', {'selector': 'process_cpu{'}),
@@ -342,7 +342,7 @@ def errors_of_tools_say_what_to_do(d):
         ('argument "from"', 'top', {'selector': 'process_cpu', 'from': 'soon'}),
         ('no regular expression', 'peek', {'selector': 'process_cpu', 'function': '(', **RANGE}),
         ('no regular expression', 'source', {'selector': 'process_cpu', 'function': '(', **RANGE}),
-        ('top lists', 'source', {'selector': 'process_cpu', 'function': 'zz', **RANGE}),
+        ('"top" lists', 'source', {'selector': 'process_cpu', 'function': 'zz', **RANGE}),
         ('no function of these profiles matches', 'peek', {'selector': 'process_cpu', 'function': 'zz', **RANGE}),
         ('side a', 'diff', {'selector_a': 'nothing', 'from_a': '0', 'selector_b': 'process_cpu', 'from_b': '0'}),
     ):

@@ -555,7 +555,7 @@ def what_is_no_request_of_a_known_release_is_named(d):
         (field(1, body), 400, '1.6 or earlier'),
         (field(1, resource(d1, {}, [ancient])) + field(2, d1.encode()), 400, '1.7 or earlier'),
         (field(1, body) + field(2, field(6, field(1, b'key'))), 400, '1.7 or earlier'),
-        (field(1, body) + field(2, field(5, b'')), 400, 'no release'),
+        (field(1, body) + field(2, field(5, b'')), 400, 'do not fit any release'),
         (request(d1, [body])[:-3], 400, 'malformed'),
         (many, 413, 'entries'),
         (b'\xff' * 10, 400, 'malformed'),
