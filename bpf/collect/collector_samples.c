@@ -362,10 +362,10 @@ static bool sample_is_wanted(struct collector *c, const struct sample_header *h)
 }
 
 /*
- * Whether the group of the parent is needed. If nothing can be read about a
- * process any more, the process is given the cgroup of its inherited group
- * (process_table_inherited()). So the parent's group is needed if the process
- * has no group and inherits none.
+ * Whether the group of the parent must be found out. If the cgroup of a process
+ * cannot be read any more, that of its old group is used, or else that of its
+ * parent's group (process_table_inherited()). So the parent's group must be found
+ * out if the process has no group, and neither of these two is known.
  */
 static bool sample_needs_parent(const struct collector *c,
 				const struct process *p)

@@ -210,8 +210,8 @@ void sample_window_file(struct sample_window *w, const struct file_table *files,
 			uint32_t number);
 
 /*
- * The process of a sample that has an address in code that the process has
- * compiled.
+ * A process that compiles code when it runs (JIT), and in whose compiled code a
+ * sample of the window has an address.
  */
 struct window_process {
 	uint32_t pid;

@@ -220,7 +220,7 @@ static int choose_by(struct query_compare *c, struct err *err)
 	if (c->o.no_states && to->by == COMPARE_LEVEL && to->is_state)
 		return err_set(
 			err, c->o.by_kind ? ERR_UNSUPPORTED : ERR_INVALID,
-			"the flame graph of a state, such as memory in use, can have error bars only with by=share");
+			"for values that are a state, such as memory in use, a flame graph can have error bars only with by=share");
 	return 0;
 }
 
