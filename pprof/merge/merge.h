@@ -48,9 +48,9 @@ void merge_project(struct merge *m, const struct value_type *type,
 		   const struct value_type *period);
 
 /*
- * The same for the sample type of this name. Units that can be converted are, and
- * ERR_INVALID is returned for others, and for another type of the period, as without
- * projection.
+ * The same for the sample type of this name. Its units may differ: they are converted.
+ * merge_add() returns ERR_INVALID for units that cannot be, and for another type of the
+ * period, as it does for whole profiles.
  */
 void merge_project_name(struct merge *m, struct str type);
 

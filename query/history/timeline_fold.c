@@ -275,18 +275,18 @@ void fold_add_row(const struct timeline *t, struct timeline_line *l,
 	const struct coverage_node *node = r->is_covered ? r->node : NULL;
 	enum fold_mode mode = fold_mode_of(t, l, node);
 
-	/* Beside profiles with durations, nobody knows the time of its value. */
+	/*
+	 * Other profiles of the series say how long they were; of this one, the
+	 * time to which its value belongs is unknown.
+	 */
 	if (l->kind == KIND_FLOW && !lasts && t->is_timed && mode != FOLD_SUM)
 		return;
 	switch (mode) {
 	case FOLD_SUM:
-		/* The growth until the first profile of a counter is unknown. */
-		if (t->o->mean && l->kind == KIND_COUNTER && r->is_first)
-			break;
-		fold_put(t, l, r->begin, value);
-		break;
 	case FOLD_MEAN:
-		fold_put(t, l, r->begin, value);
+		/* How much a counter grew until its first profile is unknown. */
+		if (!t->o->mean || l->kind != KIND_COUNTER || !r->is_first)
+			fold_put(t, l, r->begin, value);
 		break;
 	case FOLD_RATE:
 		if (lasts)

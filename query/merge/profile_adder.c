@@ -44,8 +44,8 @@ int query_merge_spend_fetch(void *ctx, size_t bytes, struct err *err)
 }
 
 /*
- * Find the sample type that is asked for in a profile that is the only one; of others,
- * their rows have told it.
+ * Find the sample type that is asked for in a profile that is the only one. If there are
+ * several, query_merge_reduce() has found it already.
  */
 static int profile_adder_project(struct query_merge *g, const struct pprof *p,
 				 struct err *err)

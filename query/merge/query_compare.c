@@ -336,8 +336,8 @@ static void add_divisor(struct compare_piece *x, double v)
 /*
  * Add to the divisors for the rows [first, end) of a series: the time that they
  * tell of, or 1 for a state. `node` is the machine whose heartbeats tell it for
- * all rows of their time; those rows add nothing here. ERR_INVALID: nobody knows
- * the time.
+ * all rows of their time; those rows add nothing here. ERR_INVALID: a rate is
+ * asked for, and a profile has no duration.
  */
 static int add_rows_divisor(struct compare_piece *x, size_t first, size_t end,
 			    const struct coverage_node *node, struct err *err)

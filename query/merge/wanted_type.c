@@ -41,7 +41,7 @@ void wanted_type_find(struct wanted_type *w, const struct typeset *types,
 	}
 }
 
-/* Whether each row has the type is told by its type set; rows with one are together. */
+/* Whether the rows of a type set have the wanted type; such rows mostly stand together. */
 struct wanted_cursor {
 	uint32_t typeset;
 	bool has_it;
@@ -72,14 +72,11 @@ static int wanted_type_copy(struct wanted_type *w, struct query_work *work,
 			    struct total_rows *rows, struct err *err)
 {
 	struct wanted_cursor c = { .typeset = UINT32_MAX };
-	int64_t size = (int64_t)(v->count * sizeof(*rows->v));
 	size_t count = first;
-	int rc = query_take(work, size, err);
+	int rc = total_rows_make(rows, work, v->count, err);
 
 	if (rc)
 		return rc;
-	rows->taken = size;
-	rows->v = mem_alloc((size_t)size);
 	memcpy(rows->v, v->rows, first * sizeof(*rows->v));
 	for (size_t i = first; i < v->count && !rc; i++) {
 		rc = wanted_type_look(w, v, i, &c, err);

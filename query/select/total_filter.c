@@ -119,13 +119,9 @@ int total_filter_reduce(const struct total_filter *f, struct query_work *work,
 	*rows = (struct total_rows){ .work = work };
 	if (!f->set || !v->count)
 		return 0;
-	rows->taken = (int64_t)(v->count * sizeof(*rows->v));
-	rc = query_take(work, rows->taken, err);
-	if (rc) {
-		rows->taken = 0;
+	rc = total_rows_make(rows, work, v->count, err);
+	if (rc)
 		return rc;
-	}
-	rows->v = mem_alloc(v->count * sizeof(*rows->v));
 	for (size_t i = 0; i < v->count && !rc; i++) {
 		bool wanted = false;
 
@@ -137,6 +133,20 @@ int total_filter_reduce(const struct total_filter *f, struct query_work *work,
 	v->rows = rows->v;
 	v->count = count;
 	return rc;
+}
+
+int total_rows_make(struct total_rows *rows, struct query_work *work,
+		    size_t count, struct err *err)
+{
+	size_t size = count * sizeof(*rows->v);
+	int rc = query_take(work, (int64_t)size, err);
+
+	*rows = (struct total_rows){ .work = work };
+	if (rc)
+		return rc;
+	rows->taken = (int64_t)size;
+	rows->v = mem_alloc(size);
+	return 0;
 }
 
 void total_rows_fini(struct total_rows *rows)

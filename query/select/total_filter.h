@@ -78,6 +78,13 @@ NODISCARD int total_filter_reduce(const struct total_filter *f,
 				  struct totals_view *v,
 				  struct total_rows *rows, struct err *err);
 
+/*
+ * Make room for `count` rows, with the memory that the query `work` takes. ERR_LIMIT:
+ * the memory budget is used up; there is no room then.
+ */
+NODISCARD int total_rows_make(struct total_rows *rows, struct query_work *work,
+			      size_t count, struct err *err);
+
 /* Free the rows, and return their memory to the budget. */
 void total_rows_fini(struct total_rows *rows);
 
