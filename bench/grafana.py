@@ -30,7 +30,7 @@ TIMES = 9  # how often each request is asked at least
 SECONDS = 1  # and for how long: the CPU time of a process has steps of 10 ms
 PUSH = ('--web.enable-push-receiver', '--ingest.max-new-series=0')
 TARGETS = 40
-ROUNDS = 30  # profiles of each target
+ROUNDS = 30  # profiles of each target at most
 
 
 def pair(name, value):
@@ -147,7 +147,7 @@ def stored(e):
 
 
 def scraped(d, bodies):
-    """CPU seconds of a server that scrapes each target ROUNDS times."""
+    """CPU seconds of a server that scrapes each profile of each target once."""
     turns = {}
 
     def answer(request):
@@ -164,14 +164,14 @@ def scraped(d, bodies):
             + f'      profile: {{path: /{i}}}\n  static_configs: [{{targets: ["{server.address}"]}}]\n'
         )
     e = Everprof(d, config, ['--storage.tsdb.retention.time=0']).ready()
-    return cpu_of(e, len(bodies), lambda: time.sleep(ROUNDS + 4), server)
+    return cpu_of(e, bodies, lambda: time.sleep(len(bodies[0]) + 4), server)
 
 
 def pushed(d, bodies):
     """CPU seconds of a server to which each sender pushes as many within the same time."""
 
     def send():
-        for turn in range(ROUNDS):
+        for turn in range(len(bodies[0])):
             next_turn = time.monotonic() + 1
             for i, own in enumerate(bodies):
                 now = time.time_ns()
@@ -187,10 +187,10 @@ def pushed(d, bodies):
         time.sleep(4)
 
     e = Everprof(d, flags=PUSH).ready()
-    return cpu_of(e, len(bodies), send, None)
+    return cpu_of(e, bodies, send, None)
 
 
-def cpu_of(e, senders, work, server):
+def cpu_of(e, bodies, work, server):
     before = sum(harness.cpu_seconds(e.child.pid))
     work()
     cpu = sum(harness.cpu_seconds(e.child.pid)) - before
@@ -198,14 +198,16 @@ def cpu_of(e, senders, work, server):
     e.finish()
     if server:
         server.stop()
-    print(f'{count} of {senders * ROUNDS} stored, {1000 * cpu / max(count, 1):.2f} CPU ms each')
+    print(f'{count} of {sum(map(len, bodies))} stored, {1000 * cpu / max(count, 1):.2f} CPU ms each')
     return cpu / max(count, 1)
 
 
 def ways(d, files):
     """A pushed profile beside a scraped one."""
-    bodies = [[open(f, 'rb').read() for f in files[i::TARGETS][:ROUNDS]] for i in range(TARGETS)]
-    bodies = [own for own in bodies if len(own) == ROUNDS]
+    rounds = min(ROUNDS, len(files) // TARGETS)
+    if not rounds:
+        sys.exit(f'{len(files)} CPU profiles are too few: each of {TARGETS} targets needs one or more of its own')
+    bodies = [[open(f, 'rb').read() for f in files[i::TARGETS][:rounds]] for i in range(TARGETS)]
     for turn in range(2):
         scrape = scraped(f'{d}/scraped{turn}', bodies)
         print(f'a pushed profile takes {pushed(f"{d}/pushed{turn}", bodies) / scrape:.2f} times as much')
