@@ -512,8 +512,6 @@ static void *collector_run(void *collector)
 	collector_window_end(c);
 	collector_turn(c);
 	collector_finish_scans(c);
-	/* Storage that refuses profiles must not keep everprof from ending. */
-	profile_writer_hurry(c->writer);
 	collector_window_give_all(c);
 	return NULL;
 }

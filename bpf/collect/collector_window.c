@@ -286,6 +286,8 @@ static void collector_wait_for_room(struct collector *c)
 
 void collector_window_give_all(struct collector *c)
 {
+	/* Storage that refuses profiles must not keep everprof from ending. */
+	profile_writer_hurry(c->writer);
 	collector_wait_for_room(c);
 	if (c->closing) {
 		collector_give_closing(c);

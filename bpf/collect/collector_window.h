@@ -54,7 +54,10 @@ bool collector_window_make_room(struct collector *c);
  */
 void collector_window_end(struct collector *c);
 
-/* Hand over all windows, at the end. Wait until the writer has room. */
+/*
+ * Hand over all windows, at the end. Wait until the writer has room, but end
+ * its repeated attempts first (profile_writer_hurry()).
+ */
 void collector_window_give_all(struct collector *c);
 
 #endif
