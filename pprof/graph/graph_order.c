@@ -9,12 +9,13 @@
 /* Compare two nodes by their printed text. */
 static int graph_by_text(const struct graph *g, uint32_t a, uint32_t b)
 {
-	return str_cmp(g->nodes->v.v[a].text, g->nodes->v.v[b].text);
+	return a == b ? 0 :
+			str_cmp(g->nodes->v.v[a].text, g->nodes->v.v[b].text);
 }
 
 /*
- * Order of edges: heaviest first, then by the names at both ends. The edge
- * number breaks the last ties, so that reports are reproducible.
+ * Order of edges: heaviest first, then by the names at both ends, then by what
+ * else tells the nodes at both ends apart, so that reports are reproducible.
  */
 static int graph_by_weight(const void *a, const void *b, void *ctx)
 {
@@ -30,8 +31,10 @@ static int graph_by_weight(const void *a, const void *b, void *ctx)
 	order = graph_by_text(g, x->from, y->from);
 	if (!order)
 		order = graph_by_text(g, x->to, y->to);
-	if (!order)
-		order = x < y ? -1 : x > y;
+	if (!order && x->from != y->from)
+		order = nodes_compare(g->nodes, x->from, y->from);
+	if (!order && x->to != y->to)
+		order = nodes_compare(g->nodes, x->to, y->to);
 	return order;
 }
 
@@ -212,9 +215,14 @@ void graph_sort_nodes(struct graph *g, enum graph_order order)
 	struct ranking r = { .g = g, .order = order };
 	struct ranked *v = mem_zalloc(g->shown.count + 1, sizeof(*v));
 
-	/* The entropy of a node is computed from its lists of edges. */
-	if (order == GRAPH_ENTROPY)
+	/*
+	 * The entropy of a node is computed from its lists of edges. They are
+	 * sorted, because sums of doubles depend on the order.
+	 */
+	if (order == GRAPH_ENTROPY) {
 		graph_list_edges(g);
+		graph_sort_edges(g);
+	}
 	for (size_t i = 0; i < g->shown.count; i++) {
 		v[i].node = g->shown.v[i];
 		v[i].score = graph_compute_score(g, order, v[i].node);

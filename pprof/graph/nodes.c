@@ -225,9 +225,40 @@ static struct str print_key(struct nodes *n, const struct node_key *k)
 }
 
 /*
- * Return the node of a frame and add it if it is new. The node's file and start
- * line are taken from the first frame with this key.
+ * Whether a text is better than another one to describe all frames of a node:
+ * texts that are not empty, then the smaller one, whatever frame comes first.
  */
+static bool nodes_prefers(const struct nodes *n, uint32_t a, uint32_t b)
+{
+	struct str x = pprof_str(n->p, a);
+	struct str y = pprof_str(n->p, b);
+
+	return x.len && (!y.len || str_cmp(x, y) < 0);
+}
+
+/* Let the mapping of a frame describe its node, if it is better. */
+static void nodes_describe_binary(const struct nodes *n, struct node *node,
+				  const struct pprof_mapping *m)
+{
+	if (m->file != node->binary && nodes_prefers(n, m->file, node->binary))
+		node->binary = m->file;
+}
+
+/* Let the function of a frame describe its node, if it is better. */
+static void nodes_describe_function(const struct nodes *n, struct node *node,
+				    const struct pprof_function *f)
+{
+	bool is_earlier = f->start_line > 0 &&
+			  (node->line <= 0 || f->start_line < node->line);
+
+	if (f->file != node->file ? nodes_prefers(n, f->file, node->file) :
+				    is_earlier) {
+		node->file = f->file;
+		node->line = f->start_line;
+	}
+}
+
+/* Return the node of a frame and add it if it is new. */
 static uint32_t find_node(struct build *b, const struct pprof_location *l,
 			  const struct pprof_line *line)
 {
@@ -241,21 +272,18 @@ static uint32_t find_node(struct build *b, const struct pprof_location *l,
 	uint32_t i = table_find(&n->index, hash, nodes_is_same, n, &key);
 	struct node *node;
 
-	if (i != TABLE_NONE)
-		return i;
-	i = (uint32_t)n->v.count;
-	node = vec_add(&n->v);
-	*node = (struct node){ .key = key, .text = print_key(n, &key) };
-	if (l->mapping != PPROF_NONE)
-		node->binary = b->p->mappings.v[l->mapping].file;
-	if (line) {
-		const struct pprof_function *f =
-			&b->p->functions.v[line->function];
-
-		node->file = f->file;
-		node->line = f->start_line;
+	if (i == TABLE_NONE) {
+		i = (uint32_t)n->v.count;
+		*vec_add(&n->v) =
+			(struct node){ .key = key, .text = print_key(n, &key) };
+		table_add(&n->index, hash, i);
 	}
-	table_add(&n->index, hash, i);
+	node = &n->v.v[i];
+	if (l->mapping != PPROF_NONE)
+		nodes_describe_binary(n, node, &n->p->mappings.v[l->mapping]);
+	if (line)
+		nodes_describe_function(n, node,
+					&n->p->functions.v[line->function]);
 	return i;
 }
 

@@ -40,9 +40,14 @@ struct node_key {
 struct node {
 	struct node_key key;
 	struct str text; /* name printed in reports */
-	uint32_t file;   /* file of the first frame, even if key.file is 0 */
-	uint32_t binary; /* file of the first frame's mapping */
-	int64_t line;    /* start line of the function; 0: unknown */
+	/*
+	 * Where the function is, even if key.file is 0: of all frames of the node,
+	 * the first file in the order of texts that is not empty, and the first
+	 * start line in that file (0: unknown); and the first file of a mapping.
+	 */
+	uint32_t file;
+	int64_t line;
+	uint32_t binary;
 };
 
 /* All nodes of a profile, and the nodes of each location. */

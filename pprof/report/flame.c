@@ -186,15 +186,17 @@ static int flame_grow(struct growth *g, enum flame_walk walk, struct err *err)
 
 /* Fold the lightest nodes into nodes named "(other)". */
 
-/* A node and its weight, to choose the heaviest nodes. */
+/* A node, its weight, and its place in depth-first order. */
 struct heavy {
+	uint32_t node;
 	uint32_t place;
 	int64_t weight;
 };
 
 /*
- * Order of struct heavy: heaviest first. Among equal weights, the smaller index
- * is first, so that parents precede their children.
+ * Order of struct heavy: heaviest first. Among equal weights, the order is
+ * depth-first, so that parents precede their children and the order of the
+ * samples does not matter.
  */
 static int flame_by_weight(const void *a, const void *b)
 {
@@ -218,21 +220,23 @@ static int64_t weight_of(const struct flame_node *n)
 }
 
 /*
- * Mark the `max` heaviest nodes. The parents of a marked node are marked as
- * well, so that the result is a tree: a node can be heavier than its parent if
- * values cancel each other out.
+ * Mark the `max` heaviest nodes; `order` has all nodes in depth-first order. The
+ * parents of a marked node are marked as well, so that the result is a tree: a
+ * node can be heavier than its parent if values cancel each other out.
  */
-static void flame_choose(const struct growth *g, size_t max, bool *kept)
+static void flame_choose(const struct growth *g, const uint32_t *order,
+			 size_t max, bool *kept)
 {
 	struct heavy *v = mem_zalloc(g->v.count, sizeof(*v));
 	size_t left = max - 1; /* nodes still to be marked, besides the root */
 
 	for (uint32_t i = 0; i < g->v.count; i++)
-		v[i] = (struct heavy){ i, weight_of(&g->v.v[i]) };
+		v[i] = (struct heavy){ order[i], i,
+				       weight_of(&g->v.v[order[i]]) };
 	qsort(v, g->v.count, sizeof(*v), flame_by_weight);
 	kept[0] = true;
 	for (size_t i = 0; i < g->v.count && left; i++) {
-		uint32_t at = v[i].place;
+		uint32_t at = v[i].node;
 
 		for (; !kept[at]; at = g->v.v[at].parent) {
 			kept[at] = true;
@@ -257,16 +261,20 @@ struct str flame_name(const struct report *r, const struct flame_node *n)
 	return r->nodes.v.v[n->node].text;
 }
 
-/* Order of siblings; the index breaks ties, so that output is reproducible. */
+/*
+ * Order of siblings: by name, then by what else tells their nodes apart, so that
+ * output is reproducible.
+ */
 static int flame_by_name(const void *a, const void *b, void *ctx)
 {
 	const struct growth *g = ctx;
-	uint32_t x = *(const uint32_t *)a;
-	uint32_t y = *(const uint32_t *)b;
-	int order = str_cmp(flame_name(g->r, &g->v.v[x]),
-			    flame_name(g->r, &g->v.v[y]));
+	const struct flame_node *x = &g->v.v[*(const uint32_t *)a];
+	const struct flame_node *y = &g->v.v[*(const uint32_t *)b];
+	int order = str_cmp(flame_name(g->r, x), flame_name(g->r, y));
 
-	return order ? order : x < y ? -1 : x > y;
+	if (order || x->node >= FLAME_OTHER || y->node >= FLAME_OTHER)
+		return order ? order : x->node < y->node ? -1 : 1;
+	return nodes_compare(&g->r->nodes, x->node, y->node);
 }
 
 /*
@@ -349,42 +357,47 @@ static void fold_rest(struct growth *g, bool **kept, struct flame *f)
 		(*kept)[i] = true;
 }
 
-/* A node still to be copied, and the index of its parent in the copy. */
-struct waiting {
-	uint32_t place;
-	uint32_t parent;
-};
+/*
+ * Write the listed nodes to `order`, the root first, in depth-first order. Return
+ * their number. The function uses an explicit stack instead of recursion, because
+ * a profile's stacks may be 100 000 frames deep.
+ */
+static size_t flame_walk_depth(const struct siblings *s, uint32_t *order)
+{
+	VEC(uint32_t) stack = { 0 };
+	size_t count = 0;
+
+	*vec_add(&stack) = 0;
+	while (stack.count) {
+		uint32_t node = stack.v[--stack.count];
+		struct pprof_run run = s->of.v[node];
+
+		order[count++] = node;
+		/* Push in reverse, so that the first child is visited first. */
+		for (uint32_t i = run.count; i > 0; i--)
+			*vec_add(&stack) = s->v.v[run.first + i - 1];
+	}
+	vec_fini(&stack);
+	return count;
+}
 
 /*
- * Copy the tree to f in depth-first order. The function uses an explicit stack
- * instead of recursion, because a profile's stacks may be 100 000 frames deep.
+ * Copy the listed nodes to f, in this order. places[n] gets the index that node n
+ * has in f.
  */
-static void flame_flatten(const struct growth *g, const struct siblings *s,
-			  uint32_t *places, struct flame *f)
+static void flame_flatten(const struct growth *g, const uint32_t *order,
+			  size_t count, uint32_t *places, struct flame *f)
 {
-	VEC(struct waiting) stack = { 0 };
+	vec_reserve(&f->v, count);
+	for (size_t i = 0; i < count; i++) {
+		struct flame_node n = g->v.v[order[i]];
 
-	assert(s->of.count); /* the root always exists */
-	*vec_add(&stack) = (struct waiting){ 0 };
-	while (stack.count) {
-		struct waiting w = stack.v[--stack.count];
-		struct pprof_run run = s->of.v[w.place];
-		uint32_t at = (uint32_t)f->v.count;
-		struct flame_node n = g->v.v[w.place];
-
-		n.parent = w.parent;
-		places[w.place] = at;
+		places[order[i]] = (uint32_t)i;
+		n.parent = i ? places[n.parent] : 0;
 		*vec_add(&f->v) = n;
 		if (n.depth > f->max_depth)
 			f->max_depth = n.depth;
-		/* Push in reverse, so that the first child is visited first. */
-		for (uint32_t i = run.count; i > 0; i--)
-			*vec_add(&stack) = (struct waiting){
-				.place = s->v.v[run.first + i - 1],
-				.parent = at,
-			};
 	}
-	vec_fini(&stack);
 }
 
 /*
@@ -411,6 +424,46 @@ static void flame_move_ends(struct growth *g, const bool *kept,
 	}
 }
 
+/*
+ * If there are more than `max` nodes, fold the lightest ones. *kept, which the
+ * caller frees, says which nodes are left; NULL: all.
+ */
+static void flame_cut(struct growth *g, size_t max, bool **kept,
+		      struct flame *f)
+{
+	struct siblings s = { 0 };
+	uint32_t *order;
+
+	if (!max || g->v.count <= max)
+		return;
+	order = mem_zalloc(g->v.count, sizeof(*order));
+	*kept = mem_zalloc(g->v.count, sizeof(bool));
+	list_siblings(g, NULL, &s);
+	(void)flame_walk_depth(&s, order);
+	flame_choose(g, order, max, *kept);
+	fold_rest(g, kept, f);
+	mem_free(order);
+	vec_fini(&s.v);
+	vec_fini(&s.of);
+}
+
+/* Copy the kept nodes to f, in depth-first order. */
+static void flame_copy(struct growth *g, const bool *kept, struct flame *f)
+{
+	uint32_t *places = mem_zalloc(g->v.count, sizeof(*places));
+	uint32_t *order = mem_zalloc(g->v.count, sizeof(*order));
+	struct siblings s = { 0 };
+
+	list_siblings(g, kept, &s);
+	flame_flatten(g, order, flame_walk_depth(&s, order), places, f);
+	if (g->sides)
+		flame_move_ends(g, kept, places);
+	mem_free(places);
+	mem_free(order);
+	vec_fini(&s.v);
+	vec_fini(&s.of);
+}
+
 enum flame_walk flame_walk_of(const struct report_options *o)
 {
 	if (o->pivot.len)
@@ -430,30 +483,17 @@ int flame_init_sides(struct flame *f, const struct report *r,
 {
 	size_t max = max_nodes < 0 ? NODES_DEFAULT : (size_t)max_nodes;
 	struct growth g = { .r = r, .sides = sides };
-	struct siblings s = { 0 };
-	uint32_t *places = NULL;
 	bool *kept = NULL;
 	int rc;
 
 	*f = (struct flame){ 0 };
 	rc = flame_grow(&g, walk, err);
 	f->has_base = g.has_base;
-	if (!rc && max && g.v.count > max) {
-		kept = mem_zalloc(g.v.count, sizeof(bool));
-		flame_choose(&g, max, kept);
-		fold_rest(&g, &kept, f);
-	}
 	if (!rc) {
-		list_siblings(&g, kept, &s);
-		places = mem_zalloc(g.v.count, sizeof(*places));
-		flame_flatten(&g, &s, places, f);
-		if (sides)
-			flame_move_ends(&g, kept, places);
+		flame_cut(&g, max, &kept, f);
+		flame_copy(&g, kept, f);
 	}
-	mem_free(places);
 	mem_free(kept);
-	vec_fini(&s.v);
-	vec_fini(&s.of);
 	vec_fini(&g.v);
 	vec_fini(&g.last);
 	pairs_fini(&g.index);

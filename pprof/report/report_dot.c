@@ -114,8 +114,9 @@ static void dot_print_value(const struct report *r, int64_t v, struct buf *out)
  * proportional to the value.
  */
 static void dot_print_node(const struct report *r, const struct graph *g,
-			   uint32_t node, int64_t max_flat, struct buf *out)
+			   uint32_t number, int64_t max_flat, struct buf *out)
 {
+	uint32_t node = g->shown.v[number];
 	const struct graph_node *n = &g->node[node];
 	struct str name = r->nodes.v.v[node].text;
 	int64_t flat = graph_mean(n->flat, n->flat_div);
@@ -124,7 +125,7 @@ static void dot_print_node(const struct report *r, const struct graph *g,
 
 	if (max_flat && flat)
 		size += ceil(16 * sqrt(fabs((double)flat / (double)max_flat)));
-	buf_printf(out, "N%u [label=\"", node);
+	buf_printf(out, "N%u [label=\"", number + 1);
 	dot_print_name(name, out);
 	buf_str(out, "\\n");
 	dot_print_value(r, flat, out);
@@ -148,11 +149,12 @@ static void dot_print_node(const struct report *r, const struct graph *g,
  * shown.
  */
 static void dot_print_edge(const struct report *r, const struct graph_edge *e,
-			   struct buf *out)
+			   const uint32_t *numbers, struct buf *out)
 {
 	double part = dot_compute_share(r, e->weight);
 
-	buf_printf(out, "N%u -> N%u [label=\" ", e->from, e->to);
+	buf_printf(out, "N%u -> N%u [label=\" ", numbers[e->from] + 1,
+		   numbers[e->to] + 1);
 	dot_print_value(r, e->weight, out);
 	buf_printf(out, "%s\" weight=%d penwidth=%d color=\"",
 		   e->inlined ? "\\n (inline)" : "",
@@ -176,16 +178,42 @@ static void print_legend(const struct report *r, const struct graph *g,
 	buf_fini(&text);
 }
 
-/* Whether an edge is part of the drawing. */
-static bool edge_is_shown(const struct graph *g, const struct graph_edge *e)
+/* What is drawn: the shown nodes and their edges, in the order of the nodes. */
+struct drawing {
+	VEC(const struct graph_edge *) edges; /* of each node, heaviest first */
+	uint32_t *numbers; /* by node: its place among the shown nodes */
+};
+
+static void drawing_init(struct drawing *d, const struct report *r,
+			 const struct graph *g)
 {
-	return !e->dropped && g->node[e->from].shown && g->node[e->to].shown;
+	*d = (struct drawing){ 0 };
+	d->numbers = mem_zalloc(r->nodes.v.count, sizeof(*d->numbers));
+	for (uint32_t i = 0; i < g->shown.count; i++) {
+		struct pprof_run out = g->node[g->shown.v[i]].out;
+
+		d->numbers[g->shown.v[i]] = i;
+		for (uint32_t k = 0; k < out.count; k++) {
+			const struct graph_edge *e =
+				&g->edges.v[g->lists.v[out.first + k]];
+
+			if (g->node[e->to].shown)
+				*vec_add(&d->edges) = e;
+		}
+	}
+}
+
+static void drawing_fini(struct drawing *d)
+{
+	vec_fini(&d->edges);
+	mem_free(d->numbers);
 }
 
 /* Unlike pprof, does not draw the labels of samples (docs/decisions.md, 39). */
 int report_dot(struct report *r, struct buf *out, struct err *err)
 {
 	struct graph g;
+	struct drawing d;
 	int64_t max_flat = 0;
 	int rc = report_graph(r, &g, err);
 
@@ -203,14 +231,12 @@ int report_dot(struct report *r, struct buf *out, struct err *err)
 
 		max_flat = flat > max_flat ? flat : max_flat;
 	}
-	for (size_t i = 0; i < g.shown.count; i++)
-		dot_print_node(r, &g, g.shown.v[i], max_flat, out);
-	for (size_t i = 0; i < g.edges.count; i++) {
-		const struct graph_edge *e = &g.edges.v[i];
-
-		if (edge_is_shown(&g, e))
-			dot_print_edge(r, e, out);
-	}
+	for (uint32_t i = 0; i < g.shown.count; i++)
+		dot_print_node(r, &g, i, max_flat, out);
+	drawing_init(&d, r, &g);
+	for (size_t i = 0; i < d.edges.count; i++)
+		dot_print_edge(r, d.edges.v[i], d.numbers, out);
+	drawing_fini(&d);
 	buf_str(out, "}\n");
 	graph_fini(&g);
 	return report_size(out, err);
@@ -266,27 +292,28 @@ static void calls_write_edge(const struct graph_edge *e,
 int report_calls_json(struct report *r, struct json *j, struct err *err)
 {
 	struct graph g;
+	struct drawing d;
 	int rc = report_graph(r, &g, err);
-	uint32_t *numbers = mem_zalloc(r->nodes.v.count, sizeof(*numbers));
 
+	if (rc) {
+		graph_fini(&g);
+		return rc;
+	}
+	drawing_init(&d, r, &g);
 	json_begin(j, '{');
 	report_head_json(r, j);
 	json_key(j, "nodes");
 	json_begin(j, '[');
-	for (uint32_t i = 0; i < g.shown.count && !rc; i++) {
-		numbers[g.shown.v[i]] = i;
+	for (uint32_t i = 0; i < g.shown.count; i++)
 		calls_write_node(r, &g, g.shown.v[i], j);
-	}
 	json_end(j, ']');
 	json_key(j, "edges");
 	json_begin(j, '[');
-	for (size_t i = 0; i < g.edges.count && !rc; i++) {
-		if (edge_is_shown(&g, &g.edges.v[i]))
-			calls_write_edge(&g.edges.v[i], numbers, j);
-	}
+	for (size_t i = 0; i < d.edges.count; i++)
+		calls_write_edge(d.edges.v[i], d.numbers, j);
 	json_end(j, ']');
 	json_end(j, '}');
-	mem_free(numbers);
+	drawing_fini(&d);
 	graph_fini(&g);
-	return rc;
+	return 0;
 }

@@ -427,11 +427,11 @@ Test(report_forms, a_call_graph_is_written_in_dot)
 		 * This node has 4 of 10. Its font has 8 + 16 * sqrt(4 / 6)
 		 * points, rounded up.
 		 */
-		"N0 [label=\"\\\"b\\\\\\l\\n4 (40.00%)\" shape=box "
+		"N2 [label=\"\\\"b\\\\\\l\\n4 (40.00%)\" shape=box "
 		"fontsize=22 tooltip=",
 		"N1 [label=\"a\\n6 (60.00%)\\nof 10 (100%)\" shape=box "
 		"fontsize=24",
-		"N1 -> N0 [label=\" 4\" weight=41 penwidth=3 color=",
+		"N1 -> N2 [label=\" 4\" weight=41 penwidth=3 color=",
 		NULL,
 	};
 	struct pprof raw = sketch_raw("samples/count", "a;b 4\na 6");
@@ -452,7 +452,7 @@ Test(report_forms, a_call_graph_is_written_in_dot)
 Test(report_forms, calls_past_hidden_nodes_are_dotted)
 {
 	static const char *const there[] = {
-		"N2 -> N0 [label=\" 5\" weight=6 penwidth=1 color=\"#",
+		"N2 -> N3 [label=\" 5\" weight=6 penwidth=1 color=\"#",
 		"\" style=\"dotted\"]\n",
 		"weight=95",
 		NULL,
@@ -484,10 +484,10 @@ Test(report_forms, the_call_graph_in_json_has_the_nodes_and_edges_of_dot)
 		"\"edges\":["
 		"{\"from\":1,\"to\":3,\"weight\":92,\"inline\":true,"
 		"\"residual\":false},"
-		"{\"from\":3,\"to\":0,\"weight\":92,\"inline\":false,"
-		"\"residual\":false},"
 		"{\"from\":1,\"to\":2,\"weight\":8,\"inline\":false,"
-		"\"residual\":true}]}"));
+		"\"residual\":true},"
+		"{\"from\":3,\"to\":0,\"weight\":92,\"inline\":false,"
+		"\"residual\":false}]}"));
 }
 
 Test(report_forms, a_report_that_does_not_fit_is_an_error)
