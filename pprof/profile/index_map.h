@@ -20,15 +20,17 @@ struct place_map {
 	VEC(uint32_t) to;
 };
 
-/* Make room for n entries and set all of them to PPROF_NONE. */
+/*
+ * Make room for n entries, or for one if n is 0, and set all of them to
+ * PPROF_NONE.
+ */
 static inline void placemap_reset(struct place_map *map, size_t n)
 {
-	if (map->to.cap < n) {
-		map->to.v = mem_realloc(map->to.v, n, sizeof(*map->to.v));
-		map->to.cap = n;
+	if (!map->to.v || map->to.cap < n) {
+		map->to.v = mem_realloc(map->to.v, n + 1, sizeof(*map->to.v));
+		map->to.cap = n + 1;
 	}
-	if (n)
-		memset(map->to.v, 0xff, n * sizeof(*map->to.v));
+	memset(map->to.v, 0xff, n * sizeof(*map->to.v));
 }
 
 /* Make room for n entries, of which the first `known` stay as they are. */

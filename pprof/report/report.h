@@ -44,6 +44,8 @@ struct report_type {
 	 * far as their format permits.
 	 */
 	bool for_people;
+	/* Whether the report shows samples in the order of the profile. */
+	bool by_sample;
 	const char *content_type; /* media type of the document */
 	const char *file;         /* file name for downloads, or NULL */
 	/*

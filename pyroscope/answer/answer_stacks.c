@@ -4,6 +4,7 @@
 #include "base/enc.h"
 #include "base/wire.h"
 #include "base/wire_write.h"
+#include "pprof/profile/profile_order.h"
 #include "pprof/proto/encode.h"
 #include "pprof/report/flame.h"
 #include "pprof/report/flame_levels.h"
@@ -289,19 +290,25 @@ static int stacks_write_dot(struct stacks *s, struct pprof *p, struct err *err)
 }
 
 /*
- * Append a profile to `out`, uncompressed; of a Go program, only what its compiler
+ * Append a profile to `out`, uncompressed, in canonical order; of a Go program, only what its compiler
  * needs, if the request wants that.
  */
 static int stacks_encode(struct stacks *s, struct pprof *p, struct buf *out,
 			 struct err *err)
 {
-	struct merge *slim = merge_new();
-	int rc = query_take(s->call->work, (int64_t)pprof_memory(p) * 2, err);
+	struct limits limits = query_merge_limits(&s->merge);
 
+	struct merge *slim = merge_new();
+	int rc = pprof_order(p, &limits, err);
+
+	if (!rc)
+		rc = query_take(s->call->work, (int64_t)pprof_memory(p) * 2,
+				err);
 	if (!rc && s->request->stacks.go_pgo)
 		rc = pprof_pgo(slim, p, &p, err);
 	if (!rc)
 		pprof_encode(p, out);
+
 	merge_free(slim);
 	return rc;
 }

@@ -2,6 +2,8 @@
 #include "query/merge/report_profile.h"
 
 #include "pprof/merge/aggregate.h"
+#include "pprof/profile/profile_order.h"
+
 #include "query/merge/symbolize.h"
 
 /* How the sides of a diff are scaled; normalize=auto depends on their values. */
@@ -100,6 +102,15 @@ static void report_profile_warn(struct report_profile *x,
 		REPORT_WARNINGS_MAX - x->warning_count);
 }
 
+/* Bring the profile into canonical order, after its functions were named. */
+static int report_profile_order(struct report_profile *x, struct pprof *p,
+				struct err *err)
+{
+	struct limits limits = query_merge_limits(x->source);
+
+	return pprof_order(p, &limits, err);
+}
+
 int report_profile_make(struct report_profile *x, struct pprof **out,
 			struct err *err)
 {
@@ -115,6 +126,8 @@ int report_profile_make(struct report_profile *x, struct pprof **out,
 	}
 	if (!rc && x->q->options.symbolize)
 		rc = report_profile_name(x, *out, err);
+	if (!rc && x->q->ordered)
+		rc = report_profile_order(x, *out, err);
 	return rc;
 }
 
@@ -144,5 +157,6 @@ size_t report_profile_unmatched(const struct no_match *none,
 void report_profile_fini(struct report_profile *x)
 {
 	merge_free(x->both);
+
 	x->both = NULL;
 }

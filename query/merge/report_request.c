@@ -111,6 +111,7 @@ int report_request_parse(struct report_request *q, const struct params *p,
 	 * samples whose chosen value is 0, and for a mean, which needs a second
 	 * value.
 	 */
+	q->ordered = q->type ? q->type->by_sample : !q->compare;
 	q->one_type =
 		q->compare ||
 		(q->type && q->type->kind != REPORT_TRACES && !q->options.mean);

@@ -55,6 +55,7 @@ struct report_request {
 	bool text;
 	bool json;     /* true if format=json was given */
 	bool one_type; /* only one sample type of the profiles is needed */
+	bool ordered; /* the answer shows samples in the order of the profile */
 	bool filtered; /* filters leave out some samples or frames */
 	struct report_options options;
 	bool label_base; /* keep the two sides of a diff apart */

@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Functions, locations and label sets get ranks first, so that stacks are compared as
+ * numbers. Then samples are sorted depth by depth, and the objects that they refer to
+ * are numbered anew.
+ */
+#include "pprof/profile/profile_order.h"
+
+#include <stdlib.h>
+
+#include "pprof/profile/index_map.h"
+
+enum {
+	ORDER_FEW = 16, /* so few items are sorted by insertion */
+};
+
+/* Ranks of objects: how many others are smaller, plus 1. */
+struct ordering {
+	const struct pprof *p;
+	uint32_t *functions;
+	uint32_t *locations;
+	uint32_t *label_sets;
+};
+
+/* An object or sample, and the number by which it is sorted first. */
+struct order_item {
+	uint64_t key;
+	uint32_t index;
+};
+
+/* Samples that are equal up to a depth, which still have to be sorted. */
+struct order_group {
+	uint32_t first;
+	uint32_t count;
+	uint32_t depth;
+};
+
+static int order_by_number(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int order_by_signed(int64_t a, int64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* Order of strings of the profile, by index; equal strings have one index. */
+static int order_by_text(const struct pprof *p, uint32_t a, uint32_t b)
+{
+	return a == b ? 0 : str_cmp(pprof_str(p, a), pprof_str(p, b));
+}
+
+/* Order of functions: by name, file, start line and system name. */
+static int order_functions(const struct ordering *o, uint32_t a, uint32_t b)
+{
+	const struct pprof *p = o->p;
+	const struct pprof_function *f = &p->functions.v[a];
+	const struct pprof_function *g = &p->functions.v[b];
+	int order = order_by_text(p, f->name, g->name);
+
+	if (!order)
+		order = order_by_text(p, f->file, g->file);
+	if (!order)
+		order = order_by_signed(f->start_line, g->start_line);
+	return order ? order : order_by_text(p, f->system_name, g->system_name);
+}
+
+/* Order of lines of source code: by function, line and column. */
+static int order_lines(const struct ordering *o, const struct pprof_line *a,
+		       const struct pprof_line *b)
+{
+	int order = order_by_number(o->functions[a->function],
+				    o->functions[b->function]);
+
+	if (!order)
+		order = order_by_signed(a->line, b->line);
+	return order ? order : order_by_signed(a->column, b->column);
+}
+
+/* Order of mappings: by file, build ID and place. PPROF_NONE is the first. */
+static int order_mappings(const struct pprof *p, uint32_t a, uint32_t b)
+{
+	const struct pprof_mapping *m;
+	const struct pprof_mapping *n;
+	int order;
+
+	if (a == PPROF_NONE || b == PPROF_NONE)
+		return order_by_number(a != PPROF_NONE, b != PPROF_NONE);
+	m = &p->mappings.v[a];
+	n = &p->mappings.v[b];
+	order = order_by_text(p, m->file, n->file);
+	if (!order)
+		order = order_by_text(p, m->build_id, n->build_id);
+	if (!order)
+		order = order_by_number(m->offset, n->offset);
+	return order ? order : order_by_number(m->start, n->start);
+}
+
+/* Order of locations: by lines, the outermost first, address and mapping. */
+static int order_locations(const struct ordering *o, uint32_t a, uint32_t b)
+{
+	const struct pprof *p = o->p;
+	const struct pprof_location *l = &p->locations.v[a];
+	const struct pprof_location *m = &p->locations.v[b];
+	uint32_t n = l->lines.count < m->lines.count ? l->lines.count :
+						       m->lines.count;
+	int order = 0;
+
+	for (uint32_t i = 1; i <= n && !order; i++)
+		order = order_lines(
+			o, &p->lines.v[l->lines.first + l->lines.count - i],
+			&p->lines.v[m->lines.first + m->lines.count - i]);
+	if (!order)
+		order = order_by_number(l->lines.count, m->lines.count);
+	if (!order)
+		order = order_by_number(l->address, m->address);
+	if (!order)
+		order = order_mappings(p, l->mapping, m->mapping);
+	return order ? order : order_by_number(l->folded, m->folded);
+}
+
+/* Order of labels: by key, then texts before numbers. */
+static int order_labels(const struct pprof *p, const struct pprof_label *a,
+			const struct pprof_label *b)
+{
+	int order = order_by_text(p, a->key, b->key);
+
+	if (!order)
+		order = order_by_number(a->is_number, b->is_number);
+	if (!order)
+		order = order_by_text(p, a->str, b->str);
+	if (!order)
+		order = order_by_signed(a->num, b->num);
+	return order ? order : order_by_text(p, a->unit, b->unit);
+}
+
+static int order_label_sets(const struct ordering *o, uint32_t a, uint32_t b)
+{
+	const struct pprof *p = o->p;
+	struct pprof_run s = p->label_sets.v[a];
+	struct pprof_run t = p->label_sets.v[b];
+	int order = 0;
+
+	for (uint32_t i = 0; i < s.count && i < t.count && !order; i++)
+		order = order_labels(p, &p->labels.v[s.first + i],
+				     &p->labels.v[t.first + i]);
+	return order ? order : order_by_number(s.count, t.count);
+}
+
+/* How objects of one kind are sorted: by a number, then by comparing them. */
+struct order_rule {
+	const struct ordering *o;
+	uint64_t (*key)(const struct ordering *o, uint32_t i);
+	int (*compare)(const struct ordering *o, uint32_t a, uint32_t b);
+};
+
+/* The first bytes of the name of a function. */
+static uint64_t order_function_key(const struct ordering *o, uint32_t i)
+{
+	struct str name = pprof_str(o->p, o->p->functions.v[i].name);
+	uint64_t key = 0;
+
+	for (size_t n = 0; n < sizeof(key); n++)
+		key = key << 8 | (n < name.len ? (uint8_t)name.ptr[n] : 0);
+	return key;
+}
+
+/* The rank of the outermost function of a location. */
+static uint64_t order_location_key(const struct ordering *o, uint32_t i)
+{
+	struct pprof_run run = o->p->locations.v[i].lines;
+
+	return run.count ? o->functions[o->p->lines.v[run.first + run.count - 1]
+						.function] :
+			   0;
+}
+
+static uint64_t order_label_set_key(const struct ordering *o, uint32_t i)
+{
+	return o->p->label_sets.v[i].count > 0;
+}
+
+static int order_by_rule(const void *a, const void *b, void *ctx)
+{
+	const struct order_rule *r = ctx;
+	const struct order_item *x = a;
+	const struct order_item *y = b;
+
+	return x->key != y->key ? order_by_number(x->key, y->key) :
+				  r->compare(r->o, x->index, y->index);
+}
+
+/* Return the ranks of n objects, which the caller frees; equal ones share one. */
+static uint32_t *order_rank(struct order_rule *r, size_t n)
+{
+	struct order_item *v = mem_zalloc(n + 1, sizeof(*v));
+	uint32_t *ranks = mem_zalloc(n + 1, sizeof(*ranks));
+
+	for (uint32_t i = 0; i < n; i++)
+		v[i] = (struct order_item){ r->key(r->o, i), i };
+	qsort_r(v, n, sizeof(*v), order_by_rule, r);
+	for (uint32_t i = 0; i < n; i++) {
+		bool same = i && !order_by_rule(&v[i - 1], &v[i], r);
+
+		ranks[v[i].index] = same ? ranks[v[i - 1].index] : i + 1;
+	}
+	mem_free(v);
+	return ranks;
+}
+
+/*
+ * Return what a sample is sorted by at a depth: the rank of the frame there, 0 at
+ * the end of the stack, and the rank of the labels behind it.
+ */
+static uint32_t order_key(const struct ordering *o, uint32_t sample,
+			  uint32_t depth)
+{
+	const struct pprof *p = o->p;
+	struct pprof_run s = *pprof_stack(p, sample);
+
+	if (depth < s.count)
+		return o->locations[p->frames.v[s.first + s.count - 1 - depth]];
+	return depth > s.count ? o->label_sets[p->samples.v[sample].labels] : 0;
+}
+
+/* Sort few items by their keys. */
+static void order_insert(struct order_item *v, uint32_t n)
+{
+	for (uint32_t i = 1; i < n; i++) {
+		struct order_item x = v[i];
+		uint32_t k = i;
+
+		for (; k > 0 && v[k - 1].key > x.key; k--)
+			v[k] = v[k - 1];
+		v[k] = x;
+	}
+}
+
+/* Copy items to `to`, sorted by one byte of their keys; equal ones keep their order. */
+static void order_by_byte(const struct order_item *v, uint32_t n,
+			  unsigned shift, struct order_item *to)
+{
+	uint32_t places[257] = { 0 };
+
+	for (uint32_t i = 0; i < n; i++)
+		places[(v[i].key >> shift & 0xff) + 1]++;
+	for (unsigned b = 0; b < 256; b++)
+		places[b + 1] += places[b];
+	for (uint32_t i = 0; i < n; i++)
+		to[places[v[i].key >> shift & 0xff]++] = v[i];
+}
+
+/*
+ * Sort items by their keys, which differ in these bits, byte by byte: keys are ranks, and
+ * most groups have few different ones. `scratch` has room for as many items.
+ */
+static void order_items(struct order_item *v, uint32_t n, uint64_t differ,
+			struct order_item *scratch)
+{
+	if (n <= ORDER_FEW) {
+		order_insert(v, n);
+		return;
+	}
+	for (unsigned shift = 0; shift < 64; shift += 8) {
+		if (!(differ >> shift & 0xff))
+			continue;
+		order_by_byte(v, n, shift, scratch);
+		memcpy(v, scratch, n * sizeof(*v));
+	}
+}
+
+/* Look up the keys of a group at its depth. Return the bits in which they differ. */
+static uint64_t order_find_keys(const struct ordering *o, struct order_group g,
+				struct order_item *items)
+{
+	uint64_t differ = 0;
+
+	for (uint32_t i = g.first; i < g.first + g.count; i++) {
+		items[i].key = order_key(o, items[i].index, g.depth);
+		differ |= items[i].key ^ items[g.first].key;
+	}
+	return differ;
+}
+
+/*
+ * Sort the samples of a profile, depth by depth: those that are equal so far are
+ * sorted by their next frames. Each frame is looked at once. `scratch` has room for all
+ * samples.
+ */
+static int order_samples(const struct ordering *o, struct order_item *items,
+			 struct order_item *scratch,
+			 const struct limits *limits, struct err *err)
+{
+	VEC(struct order_group) groups = { 0 };
+	struct growth_meter meter = { 0 };
+	int rc = 0;
+
+	if (o->p->samples.count > 1)
+		*vec_add(&groups) = (struct order_group){
+			.count = (uint32_t)o->p->samples.count
+		};
+	while (groups.count && !rc) {
+		struct order_group g = groups.v[--groups.count];
+		uint32_t end = g.first + g.count;
+		uint64_t differ;
+		uint32_t n;
+
+		rc = limits_meter(limits, &meter, g.count, vec_memory(&groups),
+				  err);
+		/* Behind the labels, samples are equal. */
+		if (g.depth >
+		    pprof_stack(o->p, items[g.first].index)->count + 1)
+			continue;
+		differ = order_find_keys(o, g, items);
+		if (differ)
+			order_items(items + g.first, g.count, differ, scratch);
+		for (uint32_t i = g.first; i < end; i += n) {
+			n = 1;
+			while (i + n < end && items[i + n].key == items[i].key)
+				n++;
+			if (n > 1)
+				*vec_add(&groups) =
+					(struct order_group){ i, n,
+							      g.depth + 1 };
+		}
+	}
+	vec_fini(&groups);
+	return rc;
+}
+
+/* Bring the samples of a profile, with their values, into this order. */
+static void order_apply(struct pprof *p, const struct order_item *items)
+{
+	size_t width = p->types.count;
+	struct pprof_sample *samples =
+		mem_dup(p->samples.v, p->samples.count * sizeof(*samples));
+	int64_t *values =
+		mem_dup(p->values.v, p->values.count * sizeof(*values));
+
+	for (size_t i = 0; i < p->samples.count; i++) {
+		p->samples.v[i] = samples[items[i].index];
+		memcpy(pprof_values(p, i), values + items[i].index * width,
+		       width * sizeof(*values));
+	}
+	mem_free(samples);
+	mem_free(values);
+}
+
+/* Sort the samples of a profile. */
+static int order_sort(struct pprof *p, const struct limits *limits,
+		      struct err *err)
+{
+	struct ordering o = { .p = p };
+	size_t count = p->samples.count;
+	struct order_item *items = mem_zalloc(2 * count + 1, sizeof(*items));
+	int rc;
+
+	o.functions = order_rank(
+		&(struct order_rule){ &o, order_function_key, order_functions },
+		p->functions.count);
+	o.locations = order_rank(
+		&(struct order_rule){ &o, order_location_key, order_locations },
+		p->locations.count);
+	o.label_sets = order_rank(&(struct order_rule){ &o, order_label_set_key,
+							order_label_sets },
+				  p->label_sets.count);
+	for (uint32_t i = 0; i < count; i++)
+		items[i].index = i;
+	rc = order_samples(&o, items, items + count, limits, err);
+	if (!rc)
+		order_apply(p, items);
+	mem_free(items);
+	mem_free(o.functions);
+	mem_free(o.locations);
+	mem_free(o.label_sets);
+	return rc;
+}
+
+/* The tables of a profile, with objects in the order of their first use. */
+struct renumbering {
+	const struct pprof *old;
+	struct pprof new; /* only stacks and what they refer to */
+	struct place_map stacks;
+	struct place_map locations;
+	struct place_map functions;
+	struct place_map mappings;
+};
+
+/* Return the new number of a function. */
+static uint32_t renumber_function(struct renumbering *r, uint32_t function)
+{
+	uint32_t *to = &r->functions.to.v[function];
+
+	if (*to == PPROF_NONE) {
+		*to = (uint32_t)r->new.functions.count;
+		*vec_add(&r->new.functions) = r->old->functions.v[function];
+	}
+	return *to;
+}
+
+/* Return the new number of a mapping, or PPROF_NONE. */
+static uint32_t renumber_mapping(struct renumbering *r, uint32_t mapping)
+{
+	uint32_t *to;
+
+	if (mapping == PPROF_NONE)
+		return mapping;
+	to = &r->mappings.to.v[mapping];
+	if (*to == PPROF_NONE) {
+		*to = (uint32_t)r->new.mappings.count;
+		*vec_add(&r->new.mappings) = r->old->mappings.v[mapping];
+	}
+	return *to;
+}
+
+/* Return the new number of a location. */
+static uint32_t renumber_location(struct renumbering *r, uint32_t location)
+{
+	uint32_t *to = &r->locations.to.v[location];
+	struct pprof_location l = r->old->locations.v[location];
+	uint32_t first = (uint32_t)r->new.lines.count;
+
+	if (*to != PPROF_NONE)
+		return *to;
+	for (uint32_t i = 0; i < l.lines.count; i++) {
+		struct pprof_line line = r->old->lines.v[l.lines.first + i];
+
+		line.function = renumber_function(r, line.function);
+		*vec_add(&r->new.lines) = line;
+	}
+	l.lines.first = first;
+	l.mapping = renumber_mapping(r, l.mapping);
+	*to = (uint32_t)r->new.locations.count;
+	*vec_add(&r->new.locations) = l;
+	return *to;
+}
+
+/* Return the new number of a stack. */
+static uint32_t renumber_stack(struct renumbering *r, uint32_t stack)
+{
+	uint32_t *to = &r->stacks.to.v[stack];
+	struct pprof_run run = r->old->stacks.v[stack];
+	struct pprof_run new = { (uint32_t)r->new.frames.count, run.count };
+
+	if (*to != PPROF_NONE)
+		return *to;
+	for (uint32_t i = 0; i < run.count; i++) {
+		uint32_t location =
+			renumber_location(r, r->old->frames.v[run.first + i]);
+
+		*vec_add(&r->new.frames) = location;
+	}
+	*to = (uint32_t)r->new.stacks.count;
+	*vec_add(&r->new.stacks) = new;
+	return *to;
+}
+
+/* Replace the tables of p by those of r, and free the old ones. */
+static void renumber_finish(struct renumbering *r, struct pprof *p)
+{
+	struct pprof old = *p;
+
+	p->stacks = r->new.stacks;
+	p->frames = r->new.frames;
+	p->locations = r->new.locations;
+	p->lines = r->new.lines;
+	p->functions = r->new.functions;
+	p->mappings = r->new.mappings;
+	vec_fini(&old.stacks);
+	vec_fini(&old.frames);
+	vec_fini(&old.locations);
+	vec_fini(&old.lines);
+	vec_fini(&old.functions);
+	vec_fini(&old.mappings);
+	vec_fini(&r->stacks.to);
+	vec_fini(&r->locations.to);
+	vec_fini(&r->functions.to);
+	vec_fini(&r->mappings.to);
+}
+
+/* Number all objects in the order in which the samples refer to them. */
+static void order_renumber(struct pprof *p)
+{
+	struct renumbering r = { .old = p };
+
+			placemap_reset(&r.stacks, p->stacks.count);
+	placemap_reset(&r.locations, p->locations.count);
+	placemap_reset(&r.functions, p->functions.count);
+	placemap_reset(&r.mappings, p->mappings.count);
+
+
+	/* The first mapping is the program, even if no sample refers to it. */
+	if (p->mappings.count)
+		(void)renumber_mapping(&r, 0);
+	for (size_t i = 0; i < p->samples.count; i++)
+		p->samples.v[i].stack =
+			renumber_stack(&r, p->samples.v[i].stack);
+	renumber_finish(&r, p);
+}
+
+int pprof_order(struct pprof *p, const struct limits *limits, struct err *err)
+{
+	/* New tables are as large as the old ones; sorting takes less. */
+	int rc = limits_spend(limits, pprof_memory(p), err);
+
+	if (!rc)
+		rc = order_sort(p, limits, err);
+	if (!rc)
+		order_renumber(p);
+	return rc;
+}
