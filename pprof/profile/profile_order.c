@@ -8,11 +8,8 @@
 
 #include <stdlib.h>
 
+#include "base/radix.h"
 #include "pprof/profile/index_map.h"
-
-enum {
-	ORDER_FEW = 16, /* so few items are sorted by insertion */
-};
 
 /* Ranks of objects: how many others are smaller, plus 1. */
 struct ordering {
@@ -20,12 +17,6 @@ struct ordering {
 	uint32_t *functions;
 	uint32_t *locations;
 	uint32_t *label_sets;
-};
-
-/* An object or sample, and the number by which it is sorted first. */
-struct order_item {
-	uint64_t key;
-	uint32_t index;
 };
 
 /* Samples that are equal up to a depth, which still have to be sorted. */
@@ -184,8 +175,8 @@ static uint64_t order_label_set_key(const struct ordering *o, uint32_t i)
 static int order_by_rule(const void *a, const void *b, void *ctx)
 {
 	const struct order_rule *r = ctx;
-	const struct order_item *x = a;
-	const struct order_item *y = b;
+	const struct radix_item *x = a;
+	const struct radix_item *y = b;
 
 	return x->key != y->key ? order_by_number(x->key, y->key) :
 				  r->compare(r->o, x->index, y->index);
@@ -194,11 +185,11 @@ static int order_by_rule(const void *a, const void *b, void *ctx)
 /* Return the ranks of n objects, which the caller frees; equal ones share one. */
 static uint32_t *order_rank(struct order_rule *r, size_t n)
 {
-	struct order_item *v = mem_zalloc(n + 1, sizeof(*v));
+	struct radix_item *v = mem_zalloc(n + 1, sizeof(*v));
 	uint32_t *ranks = mem_zalloc(n + 1, sizeof(*ranks));
 
 	for (uint32_t i = 0; i < n; i++)
-		v[i] = (struct order_item){ r->key(r->o, i), i };
+		v[i] = (struct radix_item){ r->key(r->o, i), i };
 	qsort_r(v, n, sizeof(*v), order_by_rule, r);
 	for (uint32_t i = 0; i < n; i++) {
 		bool same = i && !order_by_rule(&v[i - 1], &v[i], r);
@@ -224,63 +215,18 @@ static uint32_t order_key(const struct ordering *o, uint32_t sample,
 	return depth > s.count ? o->label_sets[p->samples.v[sample].labels] : 0;
 }
 
-/* Sort few items by their keys. */
-static void order_insert(struct order_item *v, uint32_t n)
-{
-	for (uint32_t i = 1; i < n; i++) {
-		struct order_item x = v[i];
-		uint32_t k = i;
-
-		for (; k > 0 && v[k - 1].key > x.key; k--)
-			v[k] = v[k - 1];
-		v[k] = x;
-	}
-}
-
-/* Copy items to `to`, sorted by one byte of their keys; equal ones keep their order. */
-static void order_by_byte(const struct order_item *v, uint32_t n,
-			  unsigned shift, struct order_item *to)
-{
-	uint32_t places[257] = { 0 };
-
-	for (uint32_t i = 0; i < n; i++)
-		places[(v[i].key >> shift & 0xff) + 1]++;
-	for (unsigned b = 0; b < 256; b++)
-		places[b + 1] += places[b];
-	for (uint32_t i = 0; i < n; i++)
-		to[places[v[i].key >> shift & 0xff]++] = v[i];
-}
-
-/*
- * Sort items by their keys, which differ in these bits, byte by byte: keys are ranks, and
- * most groups have few different ones. `scratch` has room for as many items.
- */
-static void order_items(struct order_item *v, uint32_t n, uint64_t differ,
-			struct order_item *scratch)
-{
-	if (n <= ORDER_FEW) {
-		order_insert(v, n);
-		return;
-	}
-	for (unsigned shift = 0; shift < 64; shift += 8) {
-		if (!(differ >> shift & 0xff))
-			continue;
-		order_by_byte(v, n, shift, scratch);
-		memcpy(v, scratch, n * sizeof(*v));
-	}
-}
-
-/* Look up the keys of a group at its depth. Return the bits in which they differ. */
-static uint64_t order_find_keys(const struct ordering *o, struct order_group g,
-				struct order_item *items)
+/* Sort a group by what is at its depth. */
+static void order_group_sort(const struct ordering *o, struct order_group g,
+			     struct radix_item *v, struct radix_item *scratch)
 {
 	uint64_t differ = 0;
 
-	for (uint32_t i = g.first; i < g.first + g.count; i++) {
-		items[i].key = order_key(o, items[i].index, g.depth);
-		differ |= items[i].key ^ items[g.first].key;
+	for (uint32_t i = 0; i < g.count; i++) {
+		v[i].key = order_key(o, v[i].index, g.depth);
+		differ |= v[i].key ^ v[0].key;
 	}
-	return differ;
+	if (differ)
+		radix_sort(v, g.count, scratch);
 }
 
 /*
@@ -288,8 +234,8 @@ static uint64_t order_find_keys(const struct ordering *o, struct order_group g,
  * sorted by their next frames. Each frame is looked at once. `scratch` has room for all
  * samples.
  */
-static int order_samples(const struct ordering *o, struct order_item *items,
-			 struct order_item *scratch,
+static int order_samples(const struct ordering *o, struct radix_item *items,
+			 struct radix_item *scratch,
 			 const struct limits *limits, struct err *err)
 {
 	VEC(struct order_group) groups = { 0 };
@@ -303,7 +249,6 @@ static int order_samples(const struct ordering *o, struct order_item *items,
 	while (groups.count && !rc) {
 		struct order_group g = groups.v[--groups.count];
 		uint32_t end = g.first + g.count;
-		uint64_t differ;
 		uint32_t n;
 
 		rc = limits_meter(limits, &meter, g.count, vec_memory(&groups),
@@ -312,9 +257,8 @@ static int order_samples(const struct ordering *o, struct order_item *items,
 		if (g.depth >
 		    pprof_stack(o->p, items[g.first].index)->count + 1)
 			continue;
-		differ = order_find_keys(o, g, items);
-		if (differ)
-			order_items(items + g.first, g.count, differ, scratch);
+		order_group_sort(o, g, items + g.first, scratch);
+
 		for (uint32_t i = g.first; i < end; i += n) {
 			n = 1;
 			while (i + n < end && items[i + n].key == items[i].key)
@@ -330,7 +274,7 @@ static int order_samples(const struct ordering *o, struct order_item *items,
 }
 
 /* Bring the samples of a profile, with their values, into this order. */
-static void order_apply(struct pprof *p, const struct order_item *items)
+static void order_apply(struct pprof *p, const struct radix_item *items)
 {
 	size_t width = p->types.count;
 	struct pprof_sample *samples =
@@ -353,7 +297,7 @@ static int order_sort(struct pprof *p, const struct limits *limits,
 {
 	struct ordering o = { .p = p };
 	size_t count = p->samples.count;
-	struct order_item *items = mem_zalloc(2 * count + 1, sizeof(*items));
+	struct radix_item *items = mem_zalloc(2 * count + 1, sizeof(*items));
 	int rc;
 
 	o.functions = order_rank(
@@ -484,11 +428,10 @@ static void order_renumber(struct pprof *p)
 {
 	struct renumbering r = { .old = p };
 
-			placemap_reset(&r.stacks, p->stacks.count);
+	placemap_reset(&r.stacks, p->stacks.count);
 	placemap_reset(&r.locations, p->locations.count);
 	placemap_reset(&r.functions, p->functions.count);
 	placemap_reset(&r.mappings, p->mappings.count);
-
 
 	/* The first mapping is the program, even if no sample refers to it. */
 	if (p->mappings.count)

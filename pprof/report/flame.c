@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/pairs.h"
+#include "base/radix.h"
 
 #define NODES_DEFAULT 8192
 
@@ -186,28 +187,6 @@ static int flame_grow(struct growth *g, enum flame_walk walk, struct err *err)
 
 /* Fold the lightest nodes into nodes named "(other)". */
 
-/* A node, its weight, and its place in depth-first order. */
-struct heavy {
-	uint32_t node;
-	uint32_t place;
-	int64_t weight;
-};
-
-/*
- * Order of struct heavy: heaviest first. Among equal weights, the order is
- * depth-first, so that parents precede their children and the order of the
- * samples does not matter.
- */
-static int flame_by_weight(const void *a, const void *b)
-{
-	const struct heavy *x = a;
-	const struct heavy *y = b;
-
-	if (x->weight != y->weight)
-		return x->weight > y->weight ? -1 : 1;
-	return x->place < y->place ? -1 : x->place > y->place;
-}
-
 /*
  * The weight of a node: its total or, in a diff, the larger of its two totals.
  */
@@ -220,6 +199,26 @@ static int64_t weight_of(const struct flame_node *n)
 }
 
 /*
+ * Sort all nodes by weight, heaviest first. Nodes of equal weight stay in depth-first
+ * order, which `order` has: parents precede their children, and the order of the
+ * samples does not matter. The caller frees the result.
+ */
+static struct radix_item *flame_by_weight(const struct growth *g,
+					  const uint32_t *order)
+{
+	size_t n = g->v.count;
+	struct radix_item *v = mem_zalloc(2 * n, sizeof(*v));
+
+	for (size_t i = 0; i < n; i++)
+		v[i] = (struct radix_item){
+			UINT64_MAX - (uint64_t)weight_of(&g->v.v[order[i]]),
+			order[i],
+		};
+	radix_sort(v, n, v + n);
+	return v;
+}
+
+/*
  * Mark the `max` heaviest nodes; `order` has all nodes in depth-first order. The
  * parents of a marked node are marked as well, so that the result is a tree: a
  * node can be heavier than its parent if values cancel each other out.
@@ -227,16 +226,12 @@ static int64_t weight_of(const struct flame_node *n)
 static void flame_choose(const struct growth *g, const uint32_t *order,
 			 size_t max, bool *kept)
 {
-	struct heavy *v = mem_zalloc(g->v.count, sizeof(*v));
+	struct radix_item *v = flame_by_weight(g, order);
 	size_t left = max - 1; /* nodes still to be marked, besides the root */
 
-	for (uint32_t i = 0; i < g->v.count; i++)
-		v[i] = (struct heavy){ order[i], i,
-				       weight_of(&g->v.v[order[i]]) };
-	qsort(v, g->v.count, sizeof(*v), flame_by_weight);
 	kept[0] = true;
 	for (size_t i = 0; i < g->v.count && left; i++) {
-		uint32_t at = v[i].node;
+		uint32_t at = v[i].index;
 
 		for (; !kept[at]; at = g->v.v[at].parent) {
 			kept[at] = true;
