@@ -2,6 +2,7 @@
 #include "tsdb/chunk/tables.h"
 
 #include "base/crc32c.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/mutex.h"
 
@@ -11,14 +12,18 @@
  */
 #define STORED_MAX (64 * MIB)
 
+enum {
+	TABLES_BUCKETS = 1024,
+};
+
 /* A cached table. */
 struct entry {
 	/* Must be the first member: pointers to it are cast to entries. */
 	struct table_ref ref;
 	struct tables *cache;
 	/*
-	 * Block that owns the file; NULL after tables_forget(): the entry is
-	 * freed with its last reference.
+	 * Block that owns the file; NULL after tables_forget(): the entry is in
+	 * no bucket, and is freed with its last reference.
 	 */
 	const void *owner;
 	uint32_t file;
@@ -27,19 +32,16 @@ struct entry {
 	size_t bytes;
 	uint32_t users;
 	uint64_t used; /* time of the last use, in units of tables.tick */
-	/* Next entry of the list, in no particular order. */
+	/* Next entry of the bucket, in no particular order. */
 	struct entry *next;
 };
 
-/*
- * A cache of tables. A linked list is enough for the few tables that are in
- * use.
- */
+/* A cache of tables: a hash table of lists. */
 struct tables {
 	const struct codec *codec;
 	size_t max;
 	struct mutex mu;
-	struct entry *entries;
+	struct entry *buckets[TABLES_BUCKETS];
 	size_t bytes;
 	/* Number of uses of all tables so far; serves as a clock. */
 	uint64_t tick;
@@ -55,7 +57,7 @@ struct tables *tables_new(const struct codec *codec, size_t max)
 	return t;
 }
 
-/* Free an entry that is not in the list. */
+/* Free an entry that is in no bucket. */
 static void tables_entry_free(struct tables *t, struct entry *e)
 {
 	t->codec->table_free(e->ref.table);
@@ -66,14 +68,28 @@ void tables_free(struct tables *t)
 {
 	if (!t)
 		return;
-	while (t->entries) {
-		struct entry *e = t->entries;
+	for (size_t i = 0; i < TABLES_BUCKETS; i++) {
+		while (t->buckets[i]) {
+			struct entry *e = t->buckets[i];
 
-		t->entries = e->next;
-		tables_entry_free(t, e);
+			t->buckets[i] = e->next;
+			tables_entry_free(t, e);
+		}
 	}
 	mutex_destroy(&t->mu);
 	mem_free(t);
+}
+
+/* Return the bucket of the table at a place; the lock is held. */
+static struct entry **tables_bucket(struct tables *t,
+				    const struct table_place *p) REQUIRES(t->mu)
+{
+	const uint64_t words[] = { (uintptr_t)p->owner, p->number,
+				   p->at.offset };
+	uint64_t hash = hash_key(
+		(struct bytes){ (const uint8_t *)words, sizeof(words) });
+
+	return &t->buckets[hash % TABLES_BUCKETS];
 }
 
 /*
@@ -83,7 +99,7 @@ void tables_free(struct tables *t)
 static struct entry *tables_find(struct tables *t, const struct table_place *p)
 	REQUIRES(t->mu)
 {
-	struct entry *e = t->entries;
+	struct entry *e = *tables_bucket(t, p);
 
 	while (e && (e->owner != p->owner || e->file != p->number ||
 		     e->offset != p->at.offset))
@@ -103,19 +119,19 @@ static struct entry **tables_find_oldest(struct tables *t) REQUIRES(t->mu)
 {
 	struct entry **found = NULL;
 
-	for (struct entry **e = &t->entries; *e; e = &(*e)->next) {
-		if (!(*e)->users && (!found || (*e)->used < (*found)->used))
-			found = e;
+	for (size_t i = 0; i < TABLES_BUCKETS; i++) {
+		for (struct entry **e = &t->buckets[i]; *e; e = &(*e)->next) {
+			if (!(*e)->users &&
+			    (!found || (*e)->used < (*found)->used))
+				found = e;
+		}
 	}
 	return found;
 }
 
-/* Unlink and free an entry; the lock is held. */
-static void tables_take_out(struct tables *t, struct entry **at) REQUIRES(t->mu)
+/* Free an entry that has no users and is in no bucket; the lock is held. */
+static void tables_drop(struct tables *t, struct entry *e) REQUIRES(t->mu)
 {
-	struct entry *e = *at;
-
-	*at = e->next;
 	t->bytes -= e->bytes;
 	tables_entry_free(t, e);
 }
@@ -125,10 +141,13 @@ static void tables_shrink(struct tables *t) REQUIRES(t->mu)
 {
 	while (t->bytes > t->max) {
 		struct entry **at = tables_find_oldest(t);
+		struct entry *e;
 
 		if (!at)
 			return;
-		tables_take_out(t, at);
+		e = *at;
+		*at = e->next;
+		tables_drop(t, e);
 	}
 }
 
@@ -172,8 +191,9 @@ static int tables_load(const struct tables *t, const struct table_place *p,
 int tables_get(struct tables *t, const struct table_place *place,
 	       struct table_ref **out, struct err *err)
 {
-	struct entry *e;
+	struct entry **bucket;
 	struct entry *other;
+	struct entry *e;
 	int rc;
 
 	mutex_lock(&t->mu);
@@ -201,8 +221,10 @@ int tables_get(struct tables *t, const struct table_place *place,
 	other = tables_find(t, place);
 	if (!other) {
 		e->used = ++t->tick;
-		e->next = t->entries;
-		t->entries = e;
+		bucket = tables_bucket(t, place);
+		e->next = *bucket;
+		*bucket = e;
+
 		t->bytes += e->bytes;
 		tables_shrink(t);
 	}
@@ -226,22 +248,6 @@ struct table_ref *table_ref(struct table_ref *ref)
 	return ref;
 }
 
-/*
- * Unlink and free the entries of an owner that have no users; the lock is held.
- */
-static void tables_drop_unused(struct tables *t, const void *owner)
-	REQUIRES(t->mu)
-{
-	struct entry **at = &t->entries;
-
-	while (*at) {
-		if ((*at)->owner == owner && !(*at)->users)
-			tables_take_out(t, at);
-		else
-			at = &(*at)->next;
-	}
-}
-
 /* Entries without users stay until memory is needed. */
 void table_unref(struct table_ref *ref)
 {
@@ -253,19 +259,34 @@ void table_unref(struct table_ref *ref)
 	t = e->cache;
 	mutex_lock(&t->mu);
 	e->users--;
-	if (!e->owner)
-		tables_drop_unused(t, NULL);
+	if (!e->owner && !e->users)
+		tables_drop(t, e);
 	tables_shrink(t);
 	mutex_unlock(&t->mu);
+}
+
+/* Forget the tables of an owner that are in a bucket; the lock is held. */
+static void tables_forget_bucket(struct tables *t, struct entry **at,
+				 const void *owner) REQUIRES(t->mu)
+{
+	while (*at) {
+		struct entry *e = *at;
+
+		if (e->owner != owner) {
+			at = &e->next;
+			continue;
+		}
+		*at = e->next;
+		e->owner = NULL;
+		if (!e->users)
+			tables_drop(t, e);
+	}
 }
 
 void tables_forget(struct tables *t, const void *owner)
 {
 	mutex_lock(&t->mu);
-	tables_drop_unused(t, owner);
-	for (struct entry *e = t->entries; e; e = e->next) {
-		if (e->owner == owner)
-			e->owner = NULL;
-	}
+	for (size_t i = 0; i < TABLES_BUCKETS; i++)
+		tables_forget_bucket(t, &t->buckets[i], owner);
 	mutex_unlock(&t->mu);
 }
