@@ -110,14 +110,15 @@ struct compare_weight {
 	uint32_t node;
 };
 
-static int compare_weights(const void *a, const void *b)
+static int compare_weights(const void *a, const void *b, void *nodes)
 {
 	const struct compare_weight *x = a;
 	const struct compare_weight *y = b;
 
 	if (x->weight != y->weight)
 		return x->weight > y->weight ? -1 : 1;
-	return (x->node > y->node) - (x->node < y->node);
+	return nodes_order(*(const struct nodes *const *)nodes, x->node,
+			   y->node);
 }
 
 /*
@@ -127,7 +128,8 @@ static int compare_weights(const void *a, const void *b)
 static size_t list_heaviest(const struct compare_table *t,
 			    struct compare_weight out[WIDTH_ROWS])
 {
-	size_t nodes = t->nodes->v.count;
+	const struct nodes *names = t->nodes;
+	size_t nodes = names->v.count;
 	struct compare_weight *v = mem_zalloc(nodes + 1, sizeof(*v));
 	size_t count = 0;
 	double total = 0;
@@ -145,7 +147,7 @@ static size_t list_heaviest(const struct compare_table *t,
 				(struct compare_weight){ sum, (uint32_t)n };
 	}
 	if (count)
-		qsort(v, count, sizeof(*v), compare_weights);
+		qsort_r(v, count, sizeof(*v), compare_weights, &names);
 	count = count < WIDTH_ROWS ? count : WIDTH_ROWS;
 	memcpy(out, v, count * sizeof(*v));
 	mem_free(v);
@@ -456,7 +458,7 @@ static double row_score(const struct compare_row *r)
 	return se > 0 ? fabs(r->cum.e.delta) / se : 0;
 }
 
-static int compare_rows(const void *a, const void *b)
+static int compare_rows(const void *a, const void *b, void *nodes)
 {
 	const struct compare_row *x = a;
 	const struct compare_row *y = b;
@@ -469,7 +471,8 @@ static int compare_rows(const void *a, const void *b)
 		return sure_x ? -1 : 1;
 	if (by_x != by_y)
 		return by_x > by_y ? -1 : 1;
-	return (x->node > y->node) - (x->node < y->node);
+	return nodes_order(*(const struct nodes *const *)nodes, x->node,
+			   y->node);
 }
 
 /* Whether the buckets of both sides are of the same times. */
@@ -528,8 +531,8 @@ int compare_run(struct compare *c, const struct pprof *p,
 	if (!rc) {
 		judge_all(&t, out);
 		if (out->rows.count && !c->groups)
-			qsort(out->rows.v, out->rows.count,
-			      sizeof(*out->rows.v), compare_rows);
+			qsort_r(out->rows.v, out->rows.count,
+				sizeof(*out->rows.v), compare_rows, &t.nodes);
 	}
 	if (rc)
 		compare_result_fini(out);

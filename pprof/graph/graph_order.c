@@ -9,33 +9,33 @@
 /* Compare two nodes by their printed text. */
 static int graph_by_text(const struct graph *g, uint32_t a, uint32_t b)
 {
-	return a == b ? 0 :
-			str_cmp(g->nodes->v.v[a].text, g->nodes->v.v[b].text);
+	return str_cmp(g->nodes->v.v[a].text, g->nodes->v.v[b].text);
+}
+
+/* Order of edges by weight: heaviest first. */
+static int graph_by_weight(const void *a, const void *b, void *ctx)
+{
+	const struct graph *g = ctx;
+	int64_t v = graph_abs(g->edges.v[*(const uint32_t *)a].weight);
+	int64_t w = graph_abs(g->edges.v[*(const uint32_t *)b].weight);
+
+	return v == w ? 0 : v > w ? -1 : 1;
 }
 
 /*
- * Order of edges: heaviest first, then by the names at both ends, then by what
- * else tells the nodes at both ends apart, so that reports are reproducible.
+ * Order of edges by weight, then by the nodes at both ends, so that reports are
+ * reproducible.
  */
-static int graph_by_weight(const void *a, const void *b, void *ctx)
+static int graph_by_ends(const void *a, const void *b, void *ctx)
 {
 	const struct graph *g = ctx;
 	const struct graph_edge *x = &g->edges.v[*(const uint32_t *)a];
 	const struct graph_edge *y = &g->edges.v[*(const uint32_t *)b];
-	int64_t v = graph_abs(x->weight);
-	int64_t w = graph_abs(y->weight);
-	int order;
+	int order = graph_by_weight(a, b, ctx);
 
-	if (v != w)
-		return v > w ? -1 : 1;
-	order = graph_by_text(g, x->from, y->from);
 	if (!order)
-		order = graph_by_text(g, x->to, y->to);
-	if (!order && x->from != y->from)
-		order = nodes_compare(g->nodes, x->from, y->from);
-	if (!order && x->to != y->to)
-		order = nodes_compare(g->nodes, x->to, y->to);
-	return order;
+		order = nodes_order(g->nodes, x->from, y->from);
+	return order ? order : nodes_order(g->nodes, x->to, y->to);
 }
 
 /*
@@ -89,18 +89,25 @@ void graph_list_edges(struct graph *g)
 	}
 }
 
-void graph_sort_edges(struct graph *g)
+/* Sort the lists of edges of all nodes. */
+static void graph_sort_lists(struct graph *g,
+			     int (*by)(const void *, const void *, void *))
 {
 	for (size_t i = 0; i < g->nodes->v.count; i++) {
 		struct graph_node *n = &g->node[i];
 
 		if (n->in.count > 1)
 			qsort_r(g->lists.v + n->in.first, n->in.count,
-				sizeof(uint32_t), graph_by_weight, g);
+				sizeof(uint32_t), by, g);
 		if (n->out.count > 1)
 			qsort_r(g->lists.v + n->out.first, n->out.count,
-				sizeof(uint32_t), graph_by_weight, g);
+				sizeof(uint32_t), by, g);
 	}
+}
+
+void graph_sort_edges(struct graph *g)
+{
+	graph_sort_lists(g, graph_by_ends);
 }
 
 /* A node with the score it is sorted by. */
@@ -217,11 +224,11 @@ void graph_sort_nodes(struct graph *g, enum graph_order order)
 
 	/*
 	 * The entropy of a node is computed from its lists of edges. They are
-	 * sorted, because sums of doubles depend on the order.
+	 * sorted by weight, because sums of doubles depend on the order.
 	 */
 	if (order == GRAPH_ENTROPY) {
 		graph_list_edges(g);
-		graph_sort_edges(g);
+		graph_sort_lists(g, graph_by_weight);
 	}
 	for (size_t i = 0; i < g->shown.count; i++) {
 		v[i].node = g->shown.v[i];

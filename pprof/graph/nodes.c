@@ -2,6 +2,7 @@
 #include "pprof/graph/nodes.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/buf.h"
 #include "base/hash.h"
@@ -225,37 +226,16 @@ static struct str print_key(struct nodes *n, const struct node_key *k)
 }
 
 /*
- * Whether a text is better than another one to describe all frames of a node:
- * texts that are not empty, then the smaller one, whatever frame comes first.
+ * Let *file be a text if that is better to describe all frames of a node: one that is
+ * not empty, then the smaller one, whatever frame comes first.
  */
-static bool nodes_prefers(const struct nodes *n, uint32_t a, uint32_t b)
+static void nodes_prefer(const struct nodes *n, uint32_t *file, uint32_t text)
 {
-	struct str x = pprof_str(n->p, a);
-	struct str y = pprof_str(n->p, b);
+	struct str x = pprof_str(n->p, text);
+	struct str y = pprof_str(n->p, *file);
 
-	return x.len && (!y.len || str_cmp(x, y) < 0);
-}
-
-/* Let the mapping of a frame describe its node, if it is better. */
-static void nodes_describe_binary(const struct nodes *n, struct node *node,
-				  const struct pprof_mapping *m)
-{
-	if (m->file != node->binary && nodes_prefers(n, m->file, node->binary))
-		node->binary = m->file;
-}
-
-/* Let the function of a frame describe its node, if it is better. */
-static void nodes_describe_function(const struct nodes *n, struct node *node,
-				    const struct pprof_function *f)
-{
-	bool is_earlier = f->start_line > 0 &&
-			  (node->line <= 0 || f->start_line < node->line);
-
-	if (f->file != node->file ? nodes_prefers(n, f->file, node->file) :
-				    is_earlier) {
-		node->file = f->file;
-		node->line = f->start_line;
-	}
+	if (text != *file && x.len && (!y.len || str_cmp(x, y) < 0))
+		*file = text;
 }
 
 /* Return the node of a frame and add it if it is new. */
@@ -280,10 +260,11 @@ static uint32_t find_node(struct build *b, const struct pprof_location *l,
 	}
 	node = &n->v.v[i];
 	if (l->mapping != PPROF_NONE)
-		nodes_describe_binary(n, node, &n->p->mappings.v[l->mapping]);
+		nodes_prefer(n, &node->binary,
+			     b->p->mappings.v[l->mapping].file);
 	if (line)
-		nodes_describe_function(n, node,
-					&n->p->functions.v[line->function]);
+		nodes_prefer(n, &node->file,
+			     b->p->functions.v[line->function].file);
 	return i;
 }
 
@@ -338,29 +319,62 @@ size_t nodes_memory(const struct nodes *n)
 	       n->text.used;
 }
 
-/*
- * Append the text that Go's fmt.Sprint prints for the node's NodeInfo: pprof
- * compares these texts when all else is equal.
- */
-static void nodes_sprint(const struct nodes *n, const struct node_key *k,
-			 struct buf *out)
+/* Order of two strings of the profile, by index. */
+static int nodes_by_string(const struct nodes *n, uint32_t a, uint32_t b)
 {
-	buf_printf(out, "{%.*s  %" PRIu64 " %.*s %" PRId64 " %" PRId64 " %.*s}",
-		   STR_ARG(pprof_str(n->p, k->name)), k->address,
-		   STR_ARG(pprof_str(n->p, k->file)), k->start_line, k->line,
-		   STR_ARG(pprof_str(n->p, k->objfile)));
+	return a == b ? 0 : str_cmp(pprof_str(n->p, a), pprof_str(n->p, b));
 }
 
+/* Order of two numbers as texts. */
+static int nodes_by_digits(int64_t a, int64_t b)
+{
+	char x[24];
+	char y[24];
+
+	if (a == b)
+		return 0;
+	snprintf(x, sizeof(x), "%" PRId64 " ", a);
+	snprintf(y, sizeof(y), "%" PRId64 " ", b);
+	return strcmp(x, y);
+}
+
+/* Order of two addresses as decimal texts. */
+static int nodes_by_address(uint64_t a, uint64_t b)
+{
+	char x[24];
+	char y[24];
+
+	snprintf(x, sizeof(x), "%" PRIu64 " ", a);
+	snprintf(y, sizeof(y), "%" PRIu64 " ", b);
+	return strcmp(x, y);
+}
+
+/*
+ * The order is that of the texts that Go's fmt.Sprint prints for the nodes'
+ * NodeInfo, in which numbers are texts, too: pprof compares these texts when all
+ * else is equal. Their parts are compared one after another, because names may be
+ * long.
+ */
 int nodes_compare(const struct nodes *n, uint32_t a, uint32_t b)
 {
-	struct buf x = { 0 };
-	struct buf y = { 0 };
-	int order;
+	const struct node_key *x = &n->v.v[a].key;
+	const struct node_key *y = &n->v.v[b].key;
+	int order = nodes_by_string(n, x->name, y->name);
 
-	nodes_sprint(n, &n->v.v[a].key, &x);
-	nodes_sprint(n, &n->v.v[b].key, &y);
-	order = str_cmp(str_from(buf_bytes(&x)), str_from(buf_bytes(&y)));
-	buf_fini(&x);
-	buf_fini(&y);
-	return order;
+	if (!order && x->address != y->address)
+		order = nodes_by_address(x->address, y->address);
+	if (!order)
+		order = nodes_by_string(n, x->file, y->file);
+	if (!order)
+		order = nodes_by_digits(x->start_line, y->start_line);
+	if (!order)
+		order = nodes_by_digits(x->line, y->line);
+	return order ? order : nodes_by_string(n, x->objfile, y->objfile);
+}
+
+int nodes_order(const struct nodes *n, uint32_t a, uint32_t b)
+{
+	int order = a == b ? 0 : str_cmp(n->v.v[a].text, n->v.v[b].text);
+
+	return order || a == b ? order : nodes_compare(n, a, b);
 }

@@ -40,13 +40,12 @@ struct node_key {
 struct node {
 	struct node_key key;
 	struct str text; /* name printed in reports */
-	/*
-	 * Where the function is, even if key.file is 0: of all frames of the node,
-	 * the first file in the order of texts that is not empty, and the first
-	 * start line in that file (0: unknown); and the first file of a mapping.
+			 /*
+	 * The file of the function, even if key.file is 0, and that of the mapping:
+	 * of all frames of the node, the first one in the order of texts that is
+	 * not empty.
 	 */
 	uint32_t file;
-	int64_t line;
 	uint32_t binary;
 };
 
@@ -93,5 +92,8 @@ size_t nodes_memory(const struct nodes *n);
  * so that the order in reports is reproducible.
  */
 int nodes_compare(const struct nodes *n, uint32_t a, uint32_t b);
+
+/* Order of any two nodes: by their texts, then as by nodes_compare(). */
+int nodes_order(const struct nodes *n, uint32_t a, uint32_t b);
 
 #endif

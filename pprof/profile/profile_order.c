@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions, locations and label sets get ranks first, so that stacks are compared as
- * numbers. Then samples are sorted depth by depth, and the objects that they refer to
+ * Texts, functions, locations and label sets get ranks first, each by those before, so
+ * that stacks are compared as numbers. Then samples are sorted depth by depth, and the objects that they refer to
  * are numbered anew.
  */
 #include "pprof/profile/profile_order.h"
@@ -14,6 +14,7 @@
 /* Ranks of objects: how many others are smaller, plus 1. */
 struct ordering {
 	const struct pprof *p;
+	uint32_t *strings;
 	uint32_t *functions;
 	uint32_t *locations;
 	uint32_t *label_sets;
@@ -36,25 +37,30 @@ static int order_by_signed(int64_t a, int64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* Order of strings of the profile, by index; equal strings have one index. */
-static int order_by_text(const struct pprof *p, uint32_t a, uint32_t b)
+/* Order of texts, by index: that of their bytes. */
+static int order_strings(const struct ordering *o, uint32_t a, uint32_t b)
 {
-	return a == b ? 0 : str_cmp(pprof_str(p, a), pprof_str(p, b));
+	return str_cmp(pprof_str(o->p, a), pprof_str(o->p, b));
+}
+
+/* Order of texts of which the ranks are known. */
+static int order_by_text(const struct ordering *o, uint32_t a, uint32_t b)
+{
+	return order_by_number(o->strings[a], o->strings[b]);
 }
 
 /* Order of functions: by name, file, start line and system name. */
 static int order_functions(const struct ordering *o, uint32_t a, uint32_t b)
 {
-	const struct pprof *p = o->p;
-	const struct pprof_function *f = &p->functions.v[a];
-	const struct pprof_function *g = &p->functions.v[b];
-	int order = order_by_text(p, f->name, g->name);
+	const struct pprof_function *f = &o->p->functions.v[a];
+	const struct pprof_function *g = &o->p->functions.v[b];
+	int order = order_by_text(o, f->name, g->name);
 
 	if (!order)
-		order = order_by_text(p, f->file, g->file);
+		order = order_by_text(o, f->file, g->file);
 	if (!order)
 		order = order_by_signed(f->start_line, g->start_line);
-	return order ? order : order_by_text(p, f->system_name, g->system_name);
+	return order ? order : order_by_text(o, f->system_name, g->system_name);
 }
 
 /* Order of lines of source code: by function, line and column. */
@@ -70,8 +76,9 @@ static int order_lines(const struct ordering *o, const struct pprof_line *a,
 }
 
 /* Order of mappings: by file, build ID and place. PPROF_NONE is the first. */
-static int order_mappings(const struct pprof *p, uint32_t a, uint32_t b)
+static int order_mappings(const struct ordering *o, uint32_t a, uint32_t b)
 {
+	const struct pprof *p = o->p;
 	const struct pprof_mapping *m;
 	const struct pprof_mapping *n;
 	int order;
@@ -80,11 +87,14 @@ static int order_mappings(const struct pprof *p, uint32_t a, uint32_t b)
 		return order_by_number(a != PPROF_NONE, b != PPROF_NONE);
 	m = &p->mappings.v[a];
 	n = &p->mappings.v[b];
-	order = order_by_text(p, m->file, n->file);
+	order = order_by_text(o, m->file, n->file);
 	if (!order)
-		order = order_by_text(p, m->build_id, n->build_id);
+		order = order_by_text(o, m->build_id, n->build_id);
 	if (!order)
 		order = order_by_number(m->offset, n->offset);
+	if (!order)
+		order = order_by_number(m->limit - m->start,
+					n->limit - n->start);
 	return order ? order : order_by_number(m->start, n->start);
 }
 
@@ -107,23 +117,23 @@ static int order_locations(const struct ordering *o, uint32_t a, uint32_t b)
 	if (!order)
 		order = order_by_number(l->address, m->address);
 	if (!order)
-		order = order_mappings(p, l->mapping, m->mapping);
+		order = order_mappings(o, l->mapping, m->mapping);
 	return order ? order : order_by_number(l->folded, m->folded);
 }
 
 /* Order of labels: by key, then texts before numbers. */
-static int order_labels(const struct pprof *p, const struct pprof_label *a,
+static int order_labels(const struct ordering *o, const struct pprof_label *a,
 			const struct pprof_label *b)
 {
-	int order = order_by_text(p, a->key, b->key);
+	int order = order_by_text(o, a->key, b->key);
 
 	if (!order)
 		order = order_by_number(a->is_number, b->is_number);
 	if (!order)
-		order = order_by_text(p, a->str, b->str);
+		order = order_by_text(o, a->str, b->str);
 	if (!order)
 		order = order_by_signed(a->num, b->num);
-	return order ? order : order_by_text(p, a->unit, b->unit);
+	return order ? order : order_by_text(o, a->unit, b->unit);
 }
 
 static int order_label_sets(const struct ordering *o, uint32_t a, uint32_t b)
@@ -134,7 +144,7 @@ static int order_label_sets(const struct ordering *o, uint32_t a, uint32_t b)
 	int order = 0;
 
 	for (uint32_t i = 0; i < s.count && i < t.count && !order; i++)
-		order = order_labels(p, &p->labels.v[s.first + i],
+		order = order_labels(o, &p->labels.v[s.first + i],
 				     &p->labels.v[t.first + i]);
 	return order ? order : order_by_number(s.count, t.count);
 }
@@ -146,15 +156,21 @@ struct order_rule {
 	int (*compare)(const struct ordering *o, uint32_t a, uint32_t b);
 };
 
-/* The first bytes of the name of a function. */
-static uint64_t order_function_key(const struct ordering *o, uint32_t i)
+/* The first bytes of a text. */
+static uint64_t order_string_key(const struct ordering *o, uint32_t i)
 {
-	struct str name = pprof_str(o->p, o->p->functions.v[i].name);
+	struct str text = pprof_str(o->p, i);
 	uint64_t key = 0;
 
 	for (size_t n = 0; n < sizeof(key); n++)
-		key = key << 8 | (n < name.len ? (uint8_t)name.ptr[n] : 0);
+		key = key << 8 | (n < text.len ? (uint8_t)text.ptr[n] : 0);
 	return key;
+}
+
+/* The rank of the name of a function. */
+static uint64_t order_function_key(const struct ordering *o, uint32_t i)
+{
+	return o->strings[o->p->functions.v[i].name];
 }
 
 /* The rank of the outermost function of a location. */
@@ -291,34 +307,73 @@ static void order_apply(struct pprof *p, const struct radix_item *items)
 	mem_free(values);
 }
 
+static void ordering_fini(struct ordering *o)
+{
+	mem_free(o->strings);
+	mem_free(o->functions);
+	mem_free(o->locations);
+	mem_free(o->label_sets);
+}
+
+/* Compute all ranks; the limits are asked before those of the larger kinds. */
+static int ordering_init(struct ordering *o, const struct pprof *p,
+			 const struct limits *limits, struct err *err)
+{
+	int rc;
+
+	*o = (struct ordering){ .p = p };
+	o->strings = order_rank(
+		&(struct order_rule){ o, order_string_key, order_strings },
+		p->strings.strings.count);
+	rc = limits_spend(limits, 0, err);
+	if (rc)
+		return rc;
+	o->functions = order_rank(
+		&(struct order_rule){ o, order_function_key, order_functions },
+		p->functions.count);
+	o->locations = order_rank(
+		&(struct order_rule){ o, order_location_key, order_locations },
+		p->locations.count);
+	rc = limits_spend(limits, 0, err);
+	if (rc)
+		return rc;
+	o->label_sets = order_rank(&(struct order_rule){ o, order_label_set_key,
+							 order_label_sets },
+				   p->label_sets.count);
+	return limits_spend(limits, 0, err);
+}
+
 /* Sort the samples of a profile. */
 static int order_sort(struct pprof *p, const struct limits *limits,
 		      struct err *err)
 {
-	struct ordering o = { .p = p };
+	struct ordering o;
 	size_t count = p->samples.count;
-	struct radix_item *items = mem_zalloc(2 * count + 1, sizeof(*items));
-	int rc;
+	struct radix_item *items = NULL;
+	int rc = ordering_init(&o, p, limits, err);
 
-	o.functions = order_rank(
-		&(struct order_rule){ &o, order_function_key, order_functions },
-		p->functions.count);
-	o.locations = order_rank(
-		&(struct order_rule){ &o, order_location_key, order_locations },
-		p->locations.count);
-	o.label_sets = order_rank(&(struct order_rule){ &o, order_label_set_key,
-							order_label_sets },
-				  p->label_sets.count);
-	for (uint32_t i = 0; i < count; i++)
-		items[i].index = i;
-	rc = order_samples(&o, items, items + count, limits, err);
+	if (!rc) {
+		items = mem_zalloc(2 * count + 1, sizeof(*items));
+		for (uint32_t i = 0; i < count; i++)
+			items[i].index = i;
+		rc = order_samples(&o, items, items + count, limits, err);
+	}
 	if (!rc)
 		order_apply(p, items);
 	mem_free(items);
-	mem_free(o.functions);
-	mem_free(o.locations);
-	mem_free(o.label_sets);
+	ordering_fini(&o);
 	return rc;
+}
+
+/* Return the memory that sorting takes, in bytes, with the new tables. */
+static size_t order_memory(const struct pprof *p)
+{
+	size_t ranked = p->strings.strings.count + p->functions.count +
+			p->locations.count + p->label_sets.count;
+
+	return 2 * pprof_memory(p) +
+	       ranked * (sizeof(uint32_t) + sizeof(struct radix_item)) +
+	       p->samples.count * 2 * sizeof(struct radix_item);
 }
 
 /* The tables of a profile, with objects in the order of their first use. */
@@ -329,6 +384,7 @@ struct renumbering {
 	struct place_map locations;
 	struct place_map functions;
 	struct place_map mappings;
+	struct place_map label_sets;
 };
 
 /* Return the new number of a function. */
@@ -400,6 +456,21 @@ static uint32_t renumber_stack(struct renumbering *r, uint32_t stack)
 	return *to;
 }
 
+/* Return the new number of a label set. */
+static uint32_t renumber_labels(struct renumbering *r, uint32_t set)
+{
+	uint32_t *to = &r->label_sets.to.v[set];
+	struct pprof_run run = r->old->label_sets.v[set];
+	struct pprof_run new = { (uint32_t)r->new.labels.count, run.count };
+
+	if (*to != PPROF_NONE)
+		return *to;
+	vec_add_all(&r->new.labels, r->old->labels.v + run.first, run.count);
+	*to = (uint32_t)r->new.label_sets.count;
+	*vec_add(&r->new.label_sets) = new;
+	return *to;
+}
+
 /* Replace the tables of p by those of r, and free the old ones. */
 static void renumber_finish(struct renumbering *r, struct pprof *p)
 {
@@ -411,41 +482,60 @@ static void renumber_finish(struct renumbering *r, struct pprof *p)
 	p->lines = r->new.lines;
 	p->functions = r->new.functions;
 	p->mappings = r->new.mappings;
+	p->labels = r->new.labels;
+	p->label_sets = r->new.label_sets;
 	vec_fini(&old.stacks);
 	vec_fini(&old.frames);
 	vec_fini(&old.locations);
 	vec_fini(&old.lines);
 	vec_fini(&old.functions);
 	vec_fini(&old.mappings);
+	vec_fini(&old.labels);
+	vec_fini(&old.label_sets);
 	vec_fini(&r->stacks.to);
 	vec_fini(&r->locations.to);
 	vec_fini(&r->functions.to);
 	vec_fini(&r->mappings.to);
+	vec_fini(&r->label_sets.to);
+}
+
+/* Make room for the new tables, whose arrays must not be NULL. */
+static void renumber_begin(struct renumbering *r, const struct pprof *p)
+{
+	*r = (struct renumbering){ .old = p };
+	placemap_reset(&r->stacks, p->stacks.count);
+	placemap_reset(&r->locations, p->locations.count);
+	placemap_reset(&r->functions, p->functions.count);
+	placemap_reset(&r->mappings, p->mappings.count);
+	placemap_reset(&r->label_sets, p->label_sets.count);
+	vec_reserve(&r->new.stacks, p->stacks.count + 1);
+	vec_reserve(&r->new.frames, p->frames.count + 1);
+	vec_reserve(&r->new.lines, p->lines.count + 1);
+	vec_reserve(&r->new.locations, p->locations.count + 1);
+	vec_reserve(&r->new.labels, p->labels.count + 1);
 }
 
 /* Number all objects in the order in which the samples refer to them. */
 static void order_renumber(struct pprof *p)
 {
-	struct renumbering r = { .old = p };
+	struct renumbering r;
 
-	placemap_reset(&r.stacks, p->stacks.count);
-	placemap_reset(&r.locations, p->locations.count);
-	placemap_reset(&r.functions, p->functions.count);
-	placemap_reset(&r.mappings, p->mappings.count);
-
+	renumber_begin(&r, p);
 	/* The first mapping is the program, even if no sample refers to it. */
 	if (p->mappings.count)
 		(void)renumber_mapping(&r, 0);
-	for (size_t i = 0; i < p->samples.count; i++)
-		p->samples.v[i].stack =
-			renumber_stack(&r, p->samples.v[i].stack);
+	for (size_t i = 0; i < p->samples.count; i++) {
+		struct pprof_sample *s = &p->samples.v[i];
+
+		s->stack = renumber_stack(&r, s->stack);
+		s->labels = renumber_labels(&r, s->labels);
+	}
 	renumber_finish(&r, p);
 }
 
 int pprof_order(struct pprof *p, const struct limits *limits, struct err *err)
 {
-	/* New tables are as large as the old ones; sorting takes less. */
-	int rc = limits_spend(limits, pprof_memory(p), err);
+	int rc = limits_spend(limits, order_memory(p), err);
 
 	if (!rc)
 		rc = order_sort(p, limits, err);

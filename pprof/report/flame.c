@@ -265,11 +265,10 @@ static int flame_by_name(const void *a, const void *b, void *ctx)
 	const struct growth *g = ctx;
 	const struct flame_node *x = &g->v.v[*(const uint32_t *)a];
 	const struct flame_node *y = &g->v.v[*(const uint32_t *)b];
-	int order = str_cmp(flame_name(g->r, x), flame_name(g->r, y));
 
-	if (order || x->node >= FLAME_OTHER || y->node >= FLAME_OTHER)
-		return order ? order : x->node < y->node ? -1 : 1;
-	return nodes_compare(&g->r->nodes, x->node, y->node);
+	if (x->node < FLAME_OTHER && y->node < FLAME_OTHER)
+		return nodes_order(&g->r->nodes, x->node, y->node);
+	return str_cmp(flame_name(g->r, x), flame_name(g->r, y));
 }
 
 /*

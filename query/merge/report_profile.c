@@ -45,6 +45,15 @@ static int report_profile_scale(struct report_profile *x, enum value_kind kind,
 	return 0;
 }
 
+/* Bring a profile into canonical order. */
+static int report_profile_order(struct report_profile *x, struct pprof *p,
+				struct err *err)
+{
+	struct limits limits = query_merge_limits(x->source);
+
+	return pprof_order(p, &limits, err);
+}
+
 /* Subtract the base from the profile *p of the new side. */
 static int report_profile_subtract(struct report_profile *x, struct pprof **p,
 				   struct err *err)
@@ -73,8 +82,12 @@ static int report_profile_subtract(struct report_profile *x, struct pprof **p,
 		if (how == NORMALIZE_RATE)
 			rc = report_profile_scale(x, kind, &o, err);
 	}
+	/* Scaling gives what rounding takes from a sample to the next one. */
+	if (!rc && o.scale > 0)
+		rc = report_profile_order(x, *p, err);
 	if (!rc)
 		rc = query_merge_subtract(x->base, x->both, &o, p, err);
+
 	x->factor = rc ? 1 : ratios[type];
 	return rc;
 }
@@ -100,15 +113,6 @@ static void report_profile_warn(struct report_profile *x,
 	x->warning_count += query_merge_warnings(
 		g, x->arena, x->warnings + x->warning_count,
 		REPORT_WARNINGS_MAX - x->warning_count);
-}
-
-/* Bring the profile into canonical order, after its functions were named. */
-static int report_profile_order(struct report_profile *x, struct pprof *p,
-				struct err *err)
-{
-	struct limits limits = query_merge_limits(x->source);
-
-	return pprof_order(p, &limits, err);
 }
 
 int report_profile_make(struct report_profile *x, struct pprof **out,

@@ -107,11 +107,17 @@ int report_request_parse(struct report_request *q, const struct params *p,
 	q->filtered = report_options_filter(&q->options);
 	q->stored = q->stored && !(str_is(q->name, "proto") && q->filtered);
 	/*
+	 * Ranges of numeric labels are in the unit that the first sample has, and
+	 * labels become frames in the order of the samples.
+	 */
+	q->ordered = (q->type ? q->type->by_sample : !q->compare) ||
+		     q->options.tags.focus.len || q->options.tags.ignore.len ||
+		     q->options.tagroot.len;
+	/*
 	 * All sample types are needed for traces, a report which also lists
 	 * samples whose chosen value is 0, and for a mean, which needs a second
 	 * value.
 	 */
-	q->ordered = q->type ? q->type->by_sample : !q->compare;
 	q->one_type =
 		q->compare ||
 		(q->type && q->type->kind != REPORT_TRACES && !q->options.mean);
