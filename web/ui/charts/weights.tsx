@@ -78,7 +78,10 @@ export function Weights(props: Context & { line: Line }) {
     const count = heat.rows
       .slice(c.y0, c.y1 + 1)
       .reduce((sum, r) => sum + r.values.slice(c.x0, c.x1 + 1).reduce<number>((a, v) => a + (v ?? 0), 0), 0);
-    return `${count} ${count === 1 ? 'profile' : 'profiles'} of ${heat.rows[c.y1]?.title} and more, from ${formatTime(heat.times[c.x0] as number, utc)}`;
+    const above = heat.rows[c.y0 - 1]?.title;
+    const values = `${heat.rows[c.y1]?.title} ${above ? `to ${above}` : 'and more'}`;
+
+    return `${count} ${count === 1 ? 'profile' : 'profiles'} of ${values}, from ${formatTime(heat.times[c.x0] as number, utc)}`;
   };
   const pick = (c: Cells): void => {
     setOpen(true);
