@@ -43,6 +43,7 @@ void query_merge_fini(struct query_merge *g)
 	columns_sum_free(g->sum);
 	decoder_free(g->decoder);
 	profile_fini(&g->fetched);
+	querier_row_fini(&g->row);
 	labels_unref(g->labels);
 	mem_free(g->types);
 	wanted_type_fini(&g->wanted);
