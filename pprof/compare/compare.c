@@ -458,6 +458,10 @@ static double row_score(const struct compare_row *r)
 	return se > 0 ? fabs(r->cum.e.delta) / se : 0;
 }
 
+/*
+ * Order of rows: those that changed for sure, the largest change first, then the most
+ * likely ones. Of equal ones, the heaviest is first, then the names decide.
+ */
 static int compare_rows(const void *a, const void *b, void *nodes)
 {
 	const struct compare_row *x = a;
@@ -471,6 +475,11 @@ static int compare_rows(const void *a, const void *b, void *nodes)
 		return sure_x ? -1 : 1;
 	if (by_x != by_y)
 		return by_x > by_y ? -1 : 1;
+	if (x->cum.e.ratio[ESTIMATE_BASE] != y->cum.e.ratio[ESTIMATE_BASE])
+		return x->cum.e.ratio[ESTIMATE_BASE] >
+				       y->cum.e.ratio[ESTIMATE_BASE] ?
+			       -1 :
+			       1;
 	return nodes_order(*(const struct nodes *const *)nodes, x->node,
 			   y->node);
 }
