@@ -110,15 +110,21 @@ struct compare_weight {
 	uint32_t node;
 };
 
+/* Order of two numbers, the larger one first. */
+static int compare_numbers(double a, double b)
+{
+	return (a < b) - (a > b);
+}
+
 static int compare_weights(const void *a, const void *b, void *nodes)
 {
 	const struct compare_weight *x = a;
 	const struct compare_weight *y = b;
+	int order = compare_numbers(x->weight, y->weight);
 
-	if (x->weight != y->weight)
-		return x->weight > y->weight ? -1 : 1;
-	return nodes_order(*(const struct nodes *const *)nodes, x->node,
-			   y->node);
+	return order ? order :
+		       nodes_order(*(const struct nodes *const *)nodes, x->node,
+				   y->node);
 }
 
 /*
@@ -470,18 +476,16 @@ static int compare_rows(const void *a, const void *b, void *nodes)
 	bool sure_y = y->cum.sure || y->flat.sure;
 	double by_x = sure_x ? fabs(x->cum.e.delta) : row_score(x);
 	double by_y = sure_y ? fabs(y->cum.e.delta) : row_score(y);
+	int order = compare_numbers(sure_x, sure_y);
 
-	if (sure_x != sure_y)
-		return sure_x ? -1 : 1;
-	if (by_x != by_y)
-		return by_x > by_y ? -1 : 1;
-	if (x->cum.e.ratio[ESTIMATE_BASE] != y->cum.e.ratio[ESTIMATE_BASE])
-		return x->cum.e.ratio[ESTIMATE_BASE] >
-				       y->cum.e.ratio[ESTIMATE_BASE] ?
-			       -1 :
-			       1;
-	return nodes_order(*(const struct nodes *const *)nodes, x->node,
-			   y->node);
+	if (!order)
+		order = compare_numbers(by_x, by_y);
+	if (!order)
+		order = compare_numbers(x->cum.e.ratio[ESTIMATE_BASE],
+					y->cum.e.ratio[ESTIMATE_BASE]);
+	return order ? order :
+		       nodes_order(*(const struct nodes *const *)nodes, x->node,
+				   y->node);
 }
 
 /* Whether the buckets of both sides are of the same times. */

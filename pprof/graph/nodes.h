@@ -40,7 +40,8 @@ struct node_key {
 struct node {
 	struct node_key key;
 	struct str text; /* name printed in reports */
-			 /*
+
+	/*
 	 * The file of the function, even if key.file is 0, and that of the mapping:
 	 * of all frames of the node, the first one in the order of texts that is
 	 * not empty.

@@ -20,10 +20,7 @@ struct place_map {
 	VEC(uint32_t) to;
 };
 
-/*
- * Make room for n entries, or for one if n is 0, and set all of them to
- * PPROF_NONE.
- */
+/* Make room for n entries, which are PPROF_NONE; the array is never NULL. */
 static inline void placemap_reset(struct place_map *map, size_t n)
 {
 	if (!map->to.v || map->to.cap < n) {

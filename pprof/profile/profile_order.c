@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Texts, functions, locations and label sets get ranks first, each by those before, so
- * that stacks are compared as numbers. Then samples are sorted depth by depth, and the objects that they refer to
- * are numbered anew.
+ * Texts, functions, locations and label sets get ranks first, each kind by those of
+ * the kinds before, so that stacks are compared as numbers. Then samples are sorted
+ * depth by depth, and the objects that they refer to get new numbers.
  */
 #include "pprof/profile/profile_order.h"
 
@@ -235,20 +235,15 @@ static uint32_t order_key(const struct ordering *o, uint32_t sample,
 static void order_group_sort(const struct ordering *o, struct order_group g,
 			     struct radix_item *v, struct radix_item *scratch)
 {
-	uint64_t differ = 0;
-
-	for (uint32_t i = 0; i < g.count; i++) {
+	for (uint32_t i = 0; i < g.count; i++)
 		v[i].key = order_key(o, v[i].index, g.depth);
-		differ |= v[i].key ^ v[0].key;
-	}
-	if (differ)
-		radix_sort(v, g.count, scratch);
+	radix_sort(v, g.count, scratch);
 }
 
 /*
  * Sort the samples of a profile, depth by depth: those that are equal so far are
- * sorted by their next frames. Each frame is looked at once. `scratch` has room for all
- * samples.
+ * sorted by their next frames. Each frame of a sample is looked at once. `scratch` has
+ * room for all samples.
  */
 static int order_samples(const struct ordering *o, struct radix_item *items,
 			 struct radix_item *scratch,
@@ -274,7 +269,6 @@ static int order_samples(const struct ordering *o, struct radix_item *items,
 		    pprof_stack(o->p, items[g.first].index)->count + 1)
 			continue;
 		order_group_sort(o, g, items + g.first, scratch);
-
 		for (uint32_t i = g.first; i < end; i += n) {
 			n = 1;
 			while (i + n < end && items[i + n].key == items[i].key)
@@ -289,7 +283,7 @@ static int order_samples(const struct ordering *o, struct radix_item *items,
 	return rc;
 }
 
-/* Bring the samples of a profile, with their values, into this order. */
+/* Bring the samples of a profile, with their values, into the order of `items`. */
 static void order_apply(struct pprof *p, const struct radix_item *items)
 {
 	size_t width = p->types.count;
@@ -379,7 +373,7 @@ static size_t order_memory(const struct pprof *p)
 /* The tables of a profile, with objects in the order of their first use. */
 struct renumbering {
 	const struct pprof *old;
-	struct pprof new; /* only stacks and what they refer to */
+	struct pprof new; /* only stacks, label sets and what they refer to */
 	struct place_map stacks;
 	struct place_map locations;
 	struct place_map functions;

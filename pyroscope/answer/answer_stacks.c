@@ -290,14 +290,13 @@ static int stacks_write_dot(struct stacks *s, struct pprof *p, struct err *err)
 }
 
 /*
- * Append a profile to `out`, uncompressed, in canonical order; of a Go program, only what its compiler
- * needs, if the request wants that.
+ * Append a profile to `out`, uncompressed, in canonical order; of a Go program, only
+ * what its compiler needs, if the request wants that.
  */
 static int stacks_encode(struct stacks *s, struct pprof *p, struct buf *out,
 			 struct err *err)
 {
 	struct limits limits = query_merge_limits(&s->merge);
-
 	struct merge *slim = merge_new();
 	int rc = pprof_order(p, &limits, err);
 
@@ -308,7 +307,6 @@ static int stacks_encode(struct stacks *s, struct pprof *p, struct buf *out,
 		rc = pprof_pgo(slim, p, &p, err);
 	if (!rc)
 		pprof_encode(p, out);
-
 	merge_free(slim);
 	return rc;
 }

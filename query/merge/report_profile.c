@@ -3,7 +3,6 @@
 
 #include "pprof/merge/aggregate.h"
 #include "pprof/profile/profile_order.h"
-
 #include "query/merge/symbolize.h"
 
 /* How the sides of a diff are scaled; normalize=auto depends on their values. */
@@ -87,7 +86,6 @@ static int report_profile_subtract(struct report_profile *x, struct pprof **p,
 		rc = report_profile_order(x, *p, err);
 	if (!rc)
 		rc = query_merge_subtract(x->base, x->both, &o, p, err);
-
 	x->factor = rc ? 1 : ratios[type];
 	return rc;
 }
@@ -161,6 +159,5 @@ size_t report_profile_unmatched(const struct no_match *none,
 void report_profile_fini(struct report_profile *x)
 {
 	merge_free(x->both);
-
 	x->both = NULL;
 }

@@ -224,7 +224,6 @@ int tables_get(struct tables *t, const struct table_place *place,
 		bucket = tables_bucket(t, place);
 		e->next = *bucket;
 		*bucket = e;
-
 		t->bytes += e->bytes;
 		tables_shrink(t);
 	}
