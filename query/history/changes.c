@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "model/types.h"
 #include "pprof/merge/aggregate.h"
@@ -10,8 +11,10 @@
 /* Take the memory by which the lists have grown, and check the deadline. */
 static int changes_check(struct changes *c, struct err *err)
 {
-	int64_t now = (int64_t)(label_spans_memory(&c->spans) +
-				vec_memory(&c->found));
+	int64_t now =
+		(int64_t)(label_spans_memory(&c->spans) +
+			  vec_memory(&c->found) + vec_memory(&c->targets) +
+			  table_memory(&c->target_index));
 	int rc = query_check_deadline(c->work, err);
 
 	if (!rc && now > c->taken)
@@ -126,10 +129,11 @@ static int changes_of_labels(struct changes *c, struct err *err)
 /*
  * Set *out to whether the process restarted between rows i and i + 1, which
  * shows as a counter that decreased. Rows with different type sets cannot be
- * compared; *out is then false.
+ * compared; *out is then false. Set *counts if the rows have counters.
  */
 static int change_restarted(const struct totals_view *t, size_t i,
-			    struct typeset *types, bool *out, struct err *err)
+			    struct typeset *types, bool *counts, bool *out,
+			    struct err *err)
 {
 	const struct totals_row *row = &t->rows[i];
 	enum value_kind kinds[TYPES_MAX];
@@ -139,9 +143,11 @@ static int change_restarted(const struct totals_view *t, size_t i,
 	if (row->typeset != row[1].typeset)
 		return 0;
 	rc = typeset_decode(t->typesets[row->typeset], types, err);
-	for (size_t k = 0; k < types->count && !rc; k++)
+	for (size_t k = 0; k < types->count && !rc; k++) {
 		kinds[k] = value_kind(types->types[k].type,
 				      querier_counts_interval(t, row));
+		*counts |= kinds[k] == KIND_COUNTER;
+	}
 	if (!rc)
 		*out = aggregate_restarted(kinds, t->totals + row->first,
 					   t->totals + row[1].first,
@@ -149,33 +155,94 @@ static int change_restarted(const struct totals_view *t, size_t i,
 	return rc;
 }
 
+/* Add an instance to a change, and drop the list if it becomes too long. */
+static void change_add_instance(struct change *x, struct str instance)
+{
+	if (x->many_instances || !instance.len)
+		return;
+	change_add_value(&x->instances, instance);
+	x->many_instances = x->instances.count > CHANGE_INSTANCES_MAX;
+	if (x->many_instances)
+		x->instances.count = 0;
+}
+
 /*
- * Add the restarts of series number `series` of the querier's selection. `t`
- * has the totals of its profiles.
+ * Add the restarts of series number `series` of the querier's selection, and set
+ * *counts if it has counters. `t` has the totals of its profiles. The labels are
+ * freed with the selection, so their texts are copied.
  */
 static int changes_of_counters(struct changes *c, struct querier *q,
 			       size_t series, const struct totals_view *t,
-			       struct typeset *types, struct err *err)
+			       struct typeset *types, bool *counts,
+			       struct err *err)
 {
-	struct str job = labels_get(querier_labels(q, series), str_of("job"));
+	const struct labels *ls = querier_labels(q, series);
+	struct str job = labels_get(ls, str_of("job"));
+	struct str instance = labels_get(ls, str_of("instance"));
 	int rc = 0;
 
 	for (size_t i = 0; i + 1 < t->count && !rc; i++) {
 		struct change *x;
 		bool restarted;
 
-		rc = change_restarted(t, i, types, &restarted, err);
+		rc = change_restarted(t, i, types, counts, &restarted, err);
 		if (rc || !restarted)
 			continue;
 		x = change_take(c, CHANGE_RESTART, str_of(""),
 				t->rows[i + 1].ms);
 		x->series++;
-		/*
-		 * The labels are freed with the querier, so the job is copied.
-		 */
 		change_add_value(&x->jobs, arena_str(&c->spans.text, job));
+		change_add_instance(x, arena_str(&c->spans.text, instance));
 	}
 	return rc;
+}
+
+/* Return a hash of the labels of a series without its type. */
+static uint64_t change_target_hash(const struct labels *ls)
+{
+	struct labels_iter it = labels_iter(ls);
+	struct label l;
+	uint64_t h[3] = { 0 };
+
+	while (labels_next(&it, &l)) {
+		if (str_eq(l.name, str_of(LABEL_NAME)))
+			continue;
+		h[1] = hash_key(bytes_of(l.name));
+		h[2] = hash_key(bytes_of(l.value));
+		h[0] = hash_key(
+			(struct bytes){ (const uint8_t *)h, sizeof(h) });
+	}
+	return h[0];
+}
+
+/* Whether the target number `number` has this hash. */
+static bool change_target_same(const void *ctx, uint32_t number,
+			       const void *key)
+{
+	const struct changes *c = ctx;
+
+	return c->targets.v[number] == *(const uint64_t *)key;
+}
+
+/* Whether one of the targets whose restarts are looked for has the labels. */
+static bool changes_keep_target(void *ctx, const struct labels *ls)
+{
+	struct changes *c = ctx;
+	uint64_t hash = change_target_hash(ls);
+
+	return table_find(&c->target_index, hash, change_target_same, c,
+			  &hash) != TABLE_NONE;
+}
+
+/* Look for the restarts of a target in its heap profiles. */
+static void changes_add_target(struct changes *c, const struct labels *ls)
+{
+	uint64_t hash = change_target_hash(ls);
+
+	if (changes_keep_target(c, ls))
+		return;
+	table_add(&c->target_index, hash, (uint32_t)c->targets.count);
+	*vec_add(&c->targets) = hash;
 }
 
 /*
@@ -211,15 +278,76 @@ static int changes_of_series(struct changes *c, struct querier *q, size_t i,
 {
 	const struct query_spec *s = c->o->spec;
 	struct totals_view t = { 0 };
+	bool counts = false;
 	int rc = querier_totals(q, i, s->from, s->to, &t, err);
 
 	if (rc || !t.count)
 		return rc;
-	rc = changes_of_counters(c, q, i, &t, types, err);
+	rc = changes_of_counters(c, q, i, &t, types, &counts, err);
+	if (!rc && !counts)
+		changes_add_target(c, querier_labels(q, i));
 	if (!rc && !changes_add_labels(c, querier_labels(q, i), &t))
 		rc = build_search_series(&c->builds, q, i, t.rows, t.count,
 					 err);
 	return rc ? rc : changes_check(c, err);
+}
+
+/*
+ * Copy the matchers to `out`, with heap profiles in place of the type that they
+ * select, and return their number; 0 if they select heap profiles, too.
+ */
+static size_t changes_heap_matchers(const struct selector *s,
+				    struct matcher *out)
+{
+	const struct str heap = str_of("heap");
+	bool all_types = true;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->count; i++) {
+		const struct matcher *m = &s->matchers[i];
+
+		if (!str_eq(m->name, str_of(LABEL_NAME)))
+			out[n++] = *m;
+		else
+			all_types &= matcher_matches(m, heap);
+	}
+	if (all_types)
+		return 0;
+	out[n++] = (struct matcher){ .op = MATCH_EQ,
+				     .name = str_of(LABEL_NAME),
+				     .value = heap };
+	return n;
+}
+
+/*
+ * Add the restarts of targets whose selected series have no counters: their heap
+ * profiles show them. Replaces the querier's selection.
+ */
+static int changes_of_heaps(struct changes *c, struct querier *q,
+			    struct typeset *types, struct err *err)
+{
+	const struct query_spec *s = c->o->spec;
+	struct matcher v[SELECTOR_MATCHERS_MAX];
+	size_t n = changes_heap_matchers(&s->selector, v);
+	int rc = 0;
+
+	if (!n || !c->targets.count)
+		return 0;
+	rc = query_select(c->work, q, v, n, s->from, s->to, err);
+	if (!rc)
+		querier_keep(q, changes_keep_target, c);
+	for (size_t i = 0; !rc && i < querier_count(q); i++) {
+		struct totals_view t = { 0 };
+		bool counts;
+
+		rc = querier_totals(q, i, s->from, s->to, &t, err);
+		if (!rc)
+			rc = changes_of_counters(c, q, i, &t, types, &counts,
+						 err);
+		if (!rc)
+			rc = changes_check(c, err);
+	}
+	return rc;
 }
 
 /* Look at all series. */
@@ -232,6 +360,8 @@ static int changes_of_all(struct changes *c, struct querier *q, struct err *err)
 			  c->o->decode_memory, c->work);
 	for (size_t i = 0; i < querier_count(q) && !rc; i++)
 		rc = changes_of_series(c, q, i, types, err);
+	if (!rc)
+		rc = changes_of_heaps(c, q, types, err);
 	mem_free(types);
 	return rc;
 }
@@ -264,6 +394,7 @@ static void change_fini(struct change *x)
 {
 	vec_fini(&x->jobs);
 	vec_fini(&x->programs);
+	vec_fini(&x->instances);
 	vec_fini(&x->from);
 	vec_fini(&x->to);
 }
@@ -343,6 +474,8 @@ void changes_json(const struct changes *c, struct json *j)
 		change_write_values(j, "jobs", x->jobs.v, x->jobs.count);
 		change_write_values(j, "programs", x->programs.v,
 				    x->programs.count);
+		change_write_values(j, "instances", x->instances.v,
+				    x->instances.count);
 		change_write_values(j, "from", x->from.v, x->from.count);
 		change_write_values(j, "to", x->to.v, x->to.count);
 		json_key(j, "series");
@@ -357,6 +490,8 @@ void changes_fini(struct changes *c)
 	for (size_t i = 0; i < c->found.count; i++)
 		change_fini(&c->found.v[i]);
 	vec_fini(&c->found);
+	vec_fini(&c->targets);
+	table_fini(&c->target_index);
 	build_search_fini(&c->builds);
 	label_spans_fini(&c->spans);
 }

@@ -3,7 +3,9 @@
  * Changes: when programs changed in a time range, to be shown on a graph. A
  * change is a new value of a label such as "version", a new build ID of series
  * that have no such label, or a restart. Build IDs are read from some profiles
- * (build_search.h); nothing else of a profile is read.
+ * (build_search.h); nothing else of a profile is read. Restarts show as counters
+ * that fall. Of targets whose selected profiles have no counters, heap profiles
+ * are looked at in their place.
  *
  * Ownership: changes_fini() frees everything; the options are borrowed.
  * Threads: one thread per query.
@@ -21,6 +23,8 @@
 enum {
 	/* Largest number of changes in an answer. */
 	CHANGES_MAX = 200,
+	/* Largest number of instances that are listed with a change. */
+	CHANGE_INSTANCES_MAX = 20,
 };
 
 /* Options of a search for changes. */
@@ -50,6 +54,9 @@ struct change {
 	VEC(struct str) jobs; /* jobs of the series that changed */
 	/* Their programs, of series that are programs of a machine. */
 	VEC(struct str) programs;
+	/* The instances that restarted; empty if there are too many. */
+	VEC(struct str) instances;
+	bool many_instances;
 	VEC(struct str) from;
 	VEC(struct str) to;
 	size_t series;
@@ -64,6 +71,12 @@ struct changes {
 	VEC(struct change) found; /* sorted by time */
 	size_t left_out;          /* number of changes beyond CHANGES_MAX */
 	int64_t taken;
+	/*
+	 * Targets whose restarts are looked for in heap profiles: hashes of
+	 * their labels.
+	 */
+	VEC(uint64_t) targets;
+	struct table target_index;
 };
 
 /*
@@ -76,8 +89,8 @@ NODISCARD int changes_find(struct changes *c, struct tsdb *db,
 			   const struct changes_options *o, struct err *err);
 
 /*
- * Write [{"time","kind","name","jobs":[],"programs":[],"from":[],"to":[],
- * "series"}].
+ * Write [{"time","kind","name","jobs":[],"programs":[],"instances":[],"from":[],
+ * "to":[],"series"}].
  */
 void changes_json(const struct changes *c, struct json *j);
 

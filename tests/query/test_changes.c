@@ -28,16 +28,18 @@ static void tell_change(struct buf *out, const struct change *c)
 	tell_texts(out, " ", &c->name, c->name.len ? 1 : 0);
 	tell_texts(out, " of ", c->jobs.v, c->jobs.count);
 	tell_texts(out, " exe ", c->programs.v, c->programs.count);
+	tell_texts(out, " on ", c->instances.v, c->instances.count);
 	tell_texts(out, ": ", c->from.v, c->from.count);
 	tell_texts(out, " > ", c->to.v, c->to.count);
 	buf_printf(out, " in %zu", c->series);
 }
 
 /*
- * Find the changes of all series from minute 0 to 60, in steps of a minute, and
+ * Find the changes of a query (NULL: of all series) from minute 0 to 60, in steps of a minute, and
  * compare them with a text, or with JSON.
  */
-static bool changes_are(struct store *s, const char *labels, const char *want)
+static bool changes_by(struct store *s, const char *query, const char *labels,
+		       const char *want)
 {
 	struct budget memory = { .name = "query.memory", .max = MEMORY };
 	struct query_work work = { .memory = &memory,
@@ -53,6 +55,8 @@ static bool changes_are(struct store *s, const char *labels, const char *want)
 	struct err err = { .msg = "" };
 	bool same;
 
+	if (query)
+		cr_assert(!selector_parse(str_of(query), &spec.selector, &err));
 	cr_assert(!changes_find(&c, s->db, &work, &o, &err), "%s", err.msg);
 	if (*want == '[')
 		changes_json(&c, &j);
@@ -62,8 +66,20 @@ static bool changes_are(struct store *s, const char *labels, const char *want)
 	buf_fini(&out);
 	changes_fini(&c);
 	query_release(&work);
+	query_spec_fini(&spec);
 	cr_expect(!atomic_load(&memory.used));
 	return same;
+}
+
+static bool changes_are(struct store *s, const char *labels, const char *want)
+{
+	return changes_by(s, NULL, labels, want);
+}
+
+static bool changes_of_query(struct store *s, const char *query,
+			     const char *want)
+{
+	return changes_by(s, query, "none", want);
 }
 
 static void put(struct store *s, const char *labels, int minute)
@@ -131,7 +147,65 @@ Test(changes, a_counter_that_falls_is_a_restart)
 	cr_expect(changes_are(
 		s, "version",
 		"[{\"time\":1700000180000,\"kind\":\"restart\",\"name\":\"\","
-		"\"jobs\":[\"a\"],\"programs\":[],\"from\":[],\"to\":[],\"series\":1}]"));
+		"\"jobs\":[\"a\"],\"programs\":[],\"instances\":[],\"from\":[],\"to\":[],\"series\":1}]"));
+	store_close(s);
+}
+
+static void put_heap(struct store *s, const char *labels, int minute, int value)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "f=%d", value);
+	store_put(s, labels, "alloc_space",
+		  &(struct made)ROW(store_at(minute), text));
+}
+
+/* Profiles of the CPU have no counters, but heap profiles of the same target. */
+Test(changes, heap_profiles_show_the_restarts_of_targets_with_other_profiles)
+{
+	struct store *s = store_open();
+
+	for (int m = 0; m < 6; m++) {
+		put(s, "cpu job=a instance=1", m);
+		put(s, "cpu job=a instance=2", m);
+		put_heap(s, "heap job=a instance=1", m, m < 3 ? 10 + m : m);
+		put_heap(s, "heap job=a instance=2", m, 10 + m);
+		/* A target of which no CPU profile is selected. */
+		put_heap(s, "heap job=b instance=3", m, m < 2 ? 10 + m : m);
+		/* Other counters of a target that are selected themselves. */
+		put_heap(s, "mutex job=c instance=4", m, m < 4 ? 9 + m : m);
+		put_heap(s, "heap job=c instance=4", m, m < 4 ? 10 + m : m);
+	}
+	cr_expect(changes_of_query(s, "cpu", "3 restart of a on 1 in 1"));
+	cr_expect(changes_of_query(s, "{__name__=\"cpu\",instance=\"2\"}", ""));
+	cr_expect(changes_of_query(s, "mutex", "4 restart of c on 4 in 1"));
+	cr_expect(changes_of_query(s, "{__name__=~\"cpu|heap\"}",
+				   "2 restart of b on 3 in 1; "
+				   "3 restart of a on 1 in 1; "
+				   "4 restart of c on 4 in 1"));
+	cr_expect(
+		changes_of_query(s, "{job=\"c\"}", "4 restart of c on 4 in 2"));
+	store_close(s);
+}
+
+Test(changes, instances_are_listed_unless_there_are_too_many)
+{
+	struct store *s = store_open();
+
+	for (int i = 0; i <= CHANGE_INSTANCES_MAX; i++) {
+		char labels[64];
+
+		snprintf(labels, sizeof(labels), "heap job=%s instance=%02d",
+			 i ? "a" : "b", i);
+		for (int m = 0; m < 3; m++)
+			put_heap(s, labels, m, m < 2 ? 9 + m : m);
+	}
+	cr_expect(changes_are(s, "none", "2 restart of b,a in 21"));
+	cr_expect(changes_of_query(
+		s, "{job=\"a\"}",
+		"2 restart of a on "
+		"01,02,03,04,05,06,07,08,09,10,11,12,13,14,15,16,17,18,19,20"
+		" in 20"));
 	store_close(s);
 }
 
