@@ -77,13 +77,21 @@ async function rows(context) {
   assert.match(await tab.text('.heat [role=status]'), new RegExp(`^${hot}: [\\d.]+ cores, from 2026-`));
   assert.equal(await tab.text('.heat-menu b'), hot);
   // The scale says what the colours mean: the darkest is the largest value.
-  assert.match(await tab.text('.heat-scale li'), /^[\d.]+ cores/);
+  assert.match(await tab.text('.heat-scale li:nth-child(2)'), /^[\d.]+ cores/);
   await tab.page.getByRole('button', { name: 'Against the rest' }).click();
   await tab.param('query_b', `profile{job="${hot}"}`);
   assert.equal(tab.params().get('query_a'), `profile{job!="${hot}"}`);
   assert.equal(tab.params().get('from_a'), tab.params().get('from_b'));
   assert.equal(tab.params().get('to_a'), tab.params().get('to_b'));
   assert.equal(tab.params().get('normalize'), '1');
+  await tab.page.goBack();
+  await tab.param('chart', 'rows');
+  // A click on the title is for the whole range.
+  await tab.page.locator('.heat-titles li').first().click();
+  await tab.page.getByRole('button', { name: 'Against the rest' }).click();
+  await tab.param('query_a', `profile{job!="${hot}"}`);
+  assert.equal(tab.params().get('from_b'), String(first));
+  assert.ok(Number(tab.params().get('to_b')) >= last);
   await tab.page.goBack();
   await tab.param('chart', 'rows');
   // The same by keys.

@@ -568,6 +568,7 @@ async function manyMarkers(context) {
     name: '',
     jobs: [`program-${i}`],
     programs: [],
+    instances: [],
     from: ['a'.repeat(40)],
     to: [`${i}`.repeat(40)],
     series: 1,
@@ -588,6 +589,38 @@ async function manyMarkers(context) {
   await tab.page.mouse.click(5, 5);
   assert.equal(await tab.page.getByRole('dialog').count(), 0);
   await tab.picture('many-changes');
+  await tab.close();
+}
+
+/** A click on the mark of a change tells it beside the chart. */
+async function clickedMarker(context) {
+  const tab = await Tab.open(context.browser, context.site);
+  const times = [0.25, 0.75].map(part => Math.round(Number(first) + part * (Number(last) - Number(first))));
+  const restart = (time, i) => ({
+    ...{ time, kind: 'restart', name: '', jobs: ['shop'], programs: [], from: [], to: [], series: 1 },
+    instances: [instances[i]],
+  });
+  const instances = (await context.site.api('label/instance/values', { 'match[]': 'heap{job="shop"}' })).slice(0, 2);
+
+  await tab.page.route(/api\/v1\/changes/, route =>
+    route.fulfill({ json: { status: 'success', data: times.map(restart) } }),
+  );
+  await tab.go(`?query=heap&${range}`);
+  const told = i => tab.page.locator('.markers li', { hasText: `shop: restart of ${instances[i]}` }).waitFor();
+  await told(1);
+  const box = await tab.page.locator('.chart .u-over').boundingBox();
+  const at = part => tab.page.mouse.move(box.x + part * box.width, box.y + box.height / 2);
+  const pointer = () => tab.page.locator('.chart .u-over').evaluate(e => e.style.cursor);
+  await at(0.5);
+  assert.equal(await pointer(), '');
+  await at(0.25);
+  assert.equal(await pointer(), 'pointer');
+  await tab.page.mouse.down();
+  await tab.page.mouse.up();
+  await told(0);
+  await tab.page.getByRole('button', { name: /before.after .*shop/ }).click();
+  await tab.param('from_b', String(times[0]));
+  assert.equal(tab.params().get('query_b'), `heap{job="shop",instance="${instances[0]}"}`);
   await tab.close();
 }
 
@@ -641,6 +674,7 @@ async function room(context) {
     `?query=heap{job="shop"}&${range}`,
     `compare?query_b=profile{job!="big"}&${sides}`,
     `compare?query_b=heap{job="shop"}&${sides}`,
+    `compare?query_b=profile{job!="big"}&${sides}&focus=runtime&ignore_versions=true`,
   ];
   const shareOf = tab =>
     tab.page.evaluate(() => {
@@ -716,6 +750,7 @@ export const explore = [
   ['sandwich', sandwich],
   ['changes on the chart', markers],
   ['many changes', manyMarkers],
+  ['a mark on the chart is clicked', clickedMarker],
   ['nothing moves', nothingMoves],
   ['the flame graph has the room', room],
   ['source', source],

@@ -21,7 +21,7 @@ import { sideB } from '../../../web/ui/state/reducer.ts';
 import { requests } from '../../../web/ui/state/requests.ts';
 import { initial, type State } from '../../../web/ui/state/state.ts';
 
-import { changeQuery, changeText, toldChanges } from '../../../web/ui/charts/markers.tsx';
+import { changeQuery, changeText, toldChanges, firstTold } from '../../../web/ui/charts/markers.tsx';
 import { timeTicks } from '../../../web/ui/model/time.ts';
 import { anyOf } from '../../../web/ui/model/selector.ts';
 import { expressionOf } from '../../../web/ui/parts/matcher.tsx';
@@ -343,6 +343,7 @@ test('a change says of which job, and from what to what', () => {
     name: 'version',
     jobs: ['api'],
     programs: [],
+    instances: [],
     from: ['1.0'],
     to: ['1.1', '1.2'],
     series: 3,
@@ -355,6 +356,8 @@ test('a change says of which job, and from what to what', () => {
       { jobs: [''], kind: 'build_id', name: '', from: ['0123456789abcdef'], to: ['b2'] },
       'build 0123456789ab… → b2 (3 series)',
     ],
+    [{ kind: 'restart', instances: ['api-1', 'api-2'], from: [], to: [] }, 'api: restart of api-1, api-2'],
+    [{ kind: 'restart', instances: ['1', '2', '3', '4'], from: [], to: [] }, 'api: restart (3 series)'],
     [{ jobs: ['ebpf'], programs: ['app', 'db'] }, 'app, db: version 1.0 → 1.1, 1.2 (3 series)'],
     [{ jobs: ['ebpf'], programs: ['a', 'b', 'c', 'd'] }, '4 programs: version 1.0 → 1.1, 1.2 (3 series)'],
   ];
@@ -369,6 +372,7 @@ test('a build that comes with a new version is known by the version', () => {
     name: '',
     jobs,
     programs: [],
+    instances: [],
     from: [],
     to: ['x'],
     series: 1,
@@ -383,33 +387,40 @@ test('a build that comes with a new version is known by the version', () => {
   assert.deepEqual(toldChanges([version, change('build_id', 90e3, ['api']), ...others]), [version, ...others]);
 });
 
-test('a restart that heap profiles show is told with profiles of any type, and once', () => {
-  const change = (kind: Change['kind'], time: number, jobs: string[]): Change => ({
+test('the last new version is told first, and restarts if there is none', () => {
+  const change = (kind: Change['kind'], time: number): Change => ({
     time,
     kind,
     name: '',
-    jobs,
+    jobs: ['a'],
     programs: [],
+    instances: [],
     from: [],
     to: [],
     series: 1,
   });
-  const [seen, other] = [change('restart', 100e3, ['api', 'db']), change('restart', 300e3, ['api'])];
+  const [old, build, first, second] = [
+    change('label', 1),
+    change('build_id', 2),
+    change('restart', 3),
+    change('restart', 4),
+  ];
 
-  assert.deepEqual(
-    toldChanges([seen], [change('restart', 105e3, ['api']), other, change('build_id', 500e3, ['api'])]),
-    [seen, other],
-  );
+  assert.equal(firstTold([old, build, first, second]), build);
+  assert.equal(firstTold([first, second]), second);
+  assert.equal(firstTold([]), undefined);
 });
 
 test('a comparison of before and after is of the jobs that changed', () => {
-  const of = (query: string, jobs: string[], programs: string[] = []): string =>
-    changeQuery(query, { kind: 'restart', time: 0, name: '', jobs, programs, from: [], to: [], series: 1 });
+  const of = (query: string, jobs: string[], programs: string[] = [], instances: string[] = []): string =>
+    changeQuery(query, { kind: 'restart', time: 0, name: '', jobs, programs, instances, from: [], to: [], series: 1 });
 
   assert.equal(of('cpu', ['a']), 'cpu{job="a"}');
   assert.equal(of('cpu', ['nats-0', 'nats.1']), 'cpu{job=~"nats-0|nats\\\\.1"}');
   assert.equal(of('cpu{job="x"}', ['a', 'b']), 'cpu{job="x"}');
   assert.equal(of('cpu', ['a', '']), 'cpu', 'series without a job');
+  assert.equal(of('cpu', ['a'], [], ['x']), 'cpu{job="a",instance="x"}');
+  assert.equal(of('cpu{instance="y"}', ['a'], [], ['x', 'y']), 'cpu{instance="y",job="a"}');
   assert.equal(of('cpu{job="ebpf"}', ['ebpf'], ['app']), 'cpu{job="ebpf",exe="app"}');
   assert.equal(
     of(
@@ -418,12 +429,6 @@ test('a comparison of before and after is of the jobs that changed', () => {
     ),
     'cpu',
   );
-});
-
-test('restarts are looked for where counters are', () => {
-  assert.match(asked({ query: 'profile{job="a"}' }).restarts ?? '', /^query=heap\{job="a"\}&/);
-  assert.match(asked({ query: 'goroutine' }).restarts ?? '', /^query=heap&/);
-  assert.equal(asked({ query: 'heap{job="a"}' }).restarts, undefined);
 });
 
 test('flame graphs of two ranges have error bars, unless values are compared', () => {

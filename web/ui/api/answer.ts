@@ -60,6 +60,8 @@ export interface Change {
   jobs: string[];
   /** Of programs of a machine: their labels "exe". */
   programs: string[];
+  /** The instances that restarted; empty if there are many. */
+  instances: string[];
   from: string[];
   to: string[];
   series: number;

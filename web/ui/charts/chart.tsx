@@ -179,14 +179,26 @@ function pointedOf(u: uPlot, near: number): Pointed | null {
   return { step: idx, at: { x: r.left + left, y: r.top + top }, near };
 }
 
-/** Draw a dashed line at each time. */
-function drawMarks(u: uPlot, times: number[]): void {
+/** A mark within so many pixels of the pointer is meant. */
+const markReach = 6;
+
+/** The mark at the pointer. */
+function markAt(u: uPlot, marks: Mark[]): Mark | undefined {
+  const distance = (m: Mark): number => Math.abs(u.valToPos(m.ms / 1000, 'x') - (u.cursor.left ?? -Infinity));
+
+  return marks.filter(m => distance(m) <= markReach).sort((a, b) => distance(a) - distance(b))[0];
+}
+
+/** Draw a dashed line at each mark; a whole one at the chosen mark. */
+function drawMarks(u: uPlot, marks: Mark[]): void {
+  const dash = 4 * devicePixelRatio;
+
   u.ctx.save();
   u.ctx.strokeStyle = token('--mark');
-  u.ctx.lineWidth = devicePixelRatio;
-  u.ctx.setLineDash([4 * devicePixelRatio, 4 * devicePixelRatio]);
-  for (const ms of times) {
-    const x = Math.round(u.valToPos(ms / 1000, 'x', true));
+  for (const m of marks) {
+    const x = Math.round(u.valToPos(m.ms / 1000, 'x', true));
+    u.ctx.lineWidth = (m.chosen ? 2 : 1) * devicePixelRatio;
+    u.ctx.setLineDash(m.chosen ? [] : [dash, dash]);
     u.ctx.beginPath();
     u.ctx.moveTo(x, u.bbox.top);
     u.ctx.lineTo(x, u.bbox.top + u.bbox.height);
@@ -357,10 +369,12 @@ function meanText(line: ChartLine, data: ChartData): string {
   return mean === null ? '' : axisText(mean, data);
 }
 
-/** A change that is marked on the chart. */
+/** A change that is marked on the chart; a click on it calls `choose`. */
 export interface Mark {
   ms: number;
   text: string;
+  chosen: boolean;
+  choose: () => void;
 }
 
 export function Chart(
@@ -419,14 +433,7 @@ export function Chart(
         wideGaps(u, bridged, [from, to], gaps),
       points: { size: 5, filter: () => lonePoints(l.values, bridged) },
     }));
-    const draw = [
-      (u: uPlot) =>
-        drawMarks(
-          u,
-          marks.map(m => m.ms),
-        ),
-      ...(chosen ? [(u: uPlot) => drawChosen(u, chosen)] : []),
-    ];
+    const draw = [(u: uPlot) => drawMarks(u, marks), ...(chosen ? [(u: uPlot) => drawChosen(u, chosen)] : [])];
     return [
       {
         ...options,
@@ -438,12 +445,27 @@ export function Chart(
           draw,
           // The first series of a plot is the time.
           setSeries: [(_, i) => (nearest.current = (i ?? 0) - 1)],
-          setCursor: [u => setPointed(pointedOf(u, nearest.current))],
+          setCursor: [
+            u => {
+              u.over.style.cursor = markAt(u, marks) ? 'pointer' : '';
+              setPointed(pointedOf(u, nearest.current));
+            },
+          ],
+          ready: [u => u.over.addEventListener('click', () => markAt(u, marks)?.choose())],
         },
       },
       [data.times, ...data.lines.map(l => l.values)] as uPlot.AlignedData,
     ];
-  }, [lines, sampleType, state.tz, state.query, marks.map(m => m.ms).join(), chosen?.join(), times.join(), props.most]);
+  }, [
+    lines,
+    sampleType,
+    state.tz,
+    state.query,
+    marks.map(m => `${m.ms} ${m.chosen}`).join(),
+    chosen?.join(),
+    times.join(),
+    props.most,
+  ]);
   return (
     <div class="chart">
       <div

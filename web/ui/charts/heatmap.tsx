@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A heat map with its axes, the scale of its colours, and the selection of
-// cells. A click or a drag chooses cells; so do the arrow keys with Enter. What
-// can be done with them is in a menu beside them.
+// cells. A click or a drag chooses cells, and a click on the title of a row the
+// whole row; so do the arrow keys with Enter. What can be done with them is in a
+// menu beside them.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { drawHeat, heatRow } from '../draw/cells.ts';
@@ -28,15 +29,20 @@ function between(a: Cell, b: Cell): Cells {
   return { x0: Math.min(a.x, b.x), x1: Math.max(a.x, b.x), y0: Math.min(a.y, b.y), y1: Math.max(a.y, b.y) };
 }
 
-/** The colours with the values at which they begin, the largest above. */
-function Scale({ levels, most, text }: { levels: string[]; most: number; text: (value: number) => string }) {
-  const rows = levels.map((color, i) => ({ color, from: levelStart(i + 1, most, levels.length) })).reverse();
+/** The colours with the values at which they begin, the largest above, under a word for what they count. */
+function Scale(props: { levels: string[]; most: number; text: (value: number) => string; word: string }) {
+  const { levels, most, text, word } = props;
+  const rows = levels.map((color, i) => ({ color, from: text(levelStart(i + 1, most, levels.length)) })).reverse();
+  // Every other row has a text, unless the one above says the same.
+  const isTold = (i: number): boolean => i % 2 === 0 && rows[i]?.from !== rows[i - 2]?.from;
 
   return (
     <ol class="heat-scale" aria-hidden="true">
+      <li>{word}</li>
       {rows.map((r, i) => (
         <li key={i}>
-          {i % 2 ? '' : text(r.from)} <span class="swatch" style={{ background: r.color }} />
+          {isTold(i) ? r.from : ''}
+          <span class="swatch" style={{ background: r.color }} />
         </li>
       ))}
     </ol>
@@ -73,8 +79,11 @@ export function HeatMap(props: {
   utc: boolean;
   /** The times that are shown. */
   range: [number, number];
-  /** A value of the scale. */
+  /** A value of the scale, and what the values are. */
   scale: (value: number) => string;
+  word: string;
+  /** What the titles of the rows are. */
+  titles: string;
   /** The cells that are marked, if any. */
   chosen: Cells | null;
   /** What is said of cells at the pointer. */
@@ -145,7 +154,7 @@ export function HeatMap(props: {
   };
   return (
     <div class="heat">
-      <Scale levels={palette.heat} most={heat.most} text={props.scale} />
+      <Scale levels={palette.heat} most={heat.most} text={props.scale} word={props.word} />
       <div class="heat-body">
         <div
           class="heat-cells"
@@ -182,13 +191,16 @@ export function HeatMap(props: {
         </div>
         <ol class="heat-titles" aria-hidden="true">
           {heat.rows.map((r, i) => (
-            <li key={i} title={r.title}>
+            <li key={i} title={r.title} onClick={() => pick({ x0: 0, x1: last, y0: i, y1: i })}>
               {r.title}
             </li>
           ))}
         </ol>
       </div>
       <Ticks range={props.range} utc={props.utc} />
+      <span class="heat-word" aria-hidden="true">
+        {props.titles}
+      </span>
       <div class="unseen" role="status">
         {said ? props.describe(said) : ''}
       </div>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes of programs: the last one beside the charts' names, and all of them
-// in a box. Each has a comparison of before and after, and the last profile before.
+// Changes of programs: one beside the charts' names, and all of them in a box.
+// Each has a comparison of before and after, and the last profile before.
 import { useState } from 'preact/hooks';
 import type { Change } from '../api/answer.ts';
 import { anyOf, parseSelector, withMatcher } from '../model/selector.ts';
@@ -26,17 +26,22 @@ function changed(c: Change): { name: 'exe' | 'job'; values: string[] } {
   return c.programs.length ? { name: 'exe', values: c.programs } : { name: 'job', values: c.jobs };
 }
 
-/** "a: version v1 → v2" or "a, b: restart (3 series)". */
+/** More instances than these are not named beside the chart. */
+const mostNamed = 3;
+
+/** "a: version v1 → v2" or "a: restart of 10.0.0.7:6060" or "a, b: restart (5 series)". */
 export function changeText(c: Change): string {
   const { name, values: all } = changed(c);
   const what =
     all.length > 3 ? `${all.length} ${name === 'exe' ? 'programs' : 'jobs'}` : all.filter(Boolean).join(', ');
-  const series = c.series === 1 ? '' : ` (${c.series} series)`;
+  const { instances } = c;
+  const where = instances.length && instances.length <= mostNamed ? ` of ${instances.join(', ')}` : '';
+  const series = where || c.series === 1 ? '' : ` (${c.series} series)`;
   const values = (list: string[]): string => list.map(c.kind === 'build_id' ? shortBuild : String).join(', ');
   const names = { label: c.name, build_id: 'build', restart: 'restart' };
   const change = c.to.length ? ` ${c.from.length ? `${values(c.from)} → ` : ''}${values(c.to)}` : '';
 
-  return `${what && `${what}: `}${names[c.kind]}${change}${series}`;
+  return `${what && `${what}: `}${names[c.kind]}${where}${change}${series}`;
 }
 
 /** The ranges before and after a time: as long as both fit into the range. */
@@ -53,10 +58,9 @@ export function around(at: number, from: number, to: number): Pick<State, 'from'
 /** More jobs or programs than these are not listed in a query. */
 const mostListed = 20;
 
-/** The query for a change: of the jobs or programs that it is about, unless the query has chosen some already. */
-export function changeQuery(query: string, c: Change): string {
+/** The query with one of these values of a label, unless it has chosen some already. */
+function withAnyOf(query: string, name: string, values: string[]): string {
   const names = parseSelector(query)?.matchers.map(m => m.name) ?? [];
-  const { name, values } = changed(c);
   const [first = ''] = values;
 
   if (names.includes(name) || !values.every(Boolean) || !first || values.length > mostListed) return query;
@@ -66,32 +70,38 @@ export function changeQuery(query: string, c: Change): string {
   );
 }
 
+/** The query for a change: of the jobs or programs that it is about, and of the instances that restarted. */
+export function changeQuery(query: string, c: Change): string {
+  const { name, values } = changed(c);
+
+  return withAnyOf(withAnyOf(query, name, values), 'instance', c.instances);
+}
+
+/** What tells a change from the others. */
+export function changeKey(c: Change): string {
+  return `${c.time} ${c.kind} ${c.name} ${c.jobs.join()} ${c.programs.join()} ${c.to.join()}`;
+}
+
+/** The change that is told first: the last new version or build; if there is none, the last restart. */
+export function firstTold(changes: Change[]): Change | undefined {
+  return changes.findLast(c => c.kind !== 'restart') ?? changes[changes.length - 1];
+}
+
 /** What must have happened together to be one change: the same jobs or programs, within this time. */
 const together = 60e3;
 
-/**
- * The changes that are told: a build that comes with a new value of a label is known by that value. Restarts that
- * heap profiles of the same programs show are told with profiles of any type, once.
- */
-export function toldChanges(changes: Change[], ofHeaps: Change[] = []): Change[] {
-  const isOneOf =
-    (list: Change[]) =>
-    (c: Change): boolean =>
-      list.some(
-        l =>
-          Math.abs(l.time - c.time) <= together &&
-          c.jobs.every(j => l.jobs.includes(j)) &&
-          c.programs.every(p => l.programs.includes(p)),
-      );
-  const [isNamed, isSeen] = [
-    isOneOf(changes.filter(c => c.kind === 'label')),
-    isOneOf(changes.filter(c => c.kind === 'restart')),
-  ];
+/** The changes that are told: a build that comes with a new value of a label is known by that value. */
+export function toldChanges(changes: Change[]): Change[] {
+  const versions = changes.filter(c => c.kind === 'label');
+  const isNamed = (c: Change): boolean =>
+    versions.some(
+      v =>
+        Math.abs(v.time - c.time) <= together &&
+        c.jobs.every(j => v.jobs.includes(j)) &&
+        c.programs.every(p => v.programs.includes(p)),
+    );
 
-  return [
-    ...changes.filter(c => c.kind !== 'build_id' || !isNamed(c)),
-    ...ofHeaps.filter(c => c.kind === 'restart' && !isSeen(c)),
-  ];
+  return changes.filter(c => c.kind !== 'build_id' || !isNamed(c));
 }
 
 /** The most changes that are listed. */
@@ -145,33 +155,31 @@ function Marker({
   );
 }
 
-/** The last change, in one line; all of them are in a box: a machine may have many, and the picture below needs the room. */
+/** One change, in one line; all of them are in a box: a machine may have many, and the picture below needs the room. */
 export function Markers(
   props: Context & {
     changes: Change[];
+    /** The change that is told beside the box. */
+    told: Change | undefined;
     /** Why changes may be missing. */
     warnings: string[];
     step: (from: State, by: -1) => void;
   },
 ) {
-  const { changes, warnings } = props;
+  const { changes, told, warnings } = props;
   const [open, setOpen] = useState(false);
-  const last = changes[changes.length - 1];
-  const key = (c: Change): string =>
-    `${c.time} ${c.kind} ${c.name} ${c.jobs.join()} ${c.programs.join()} ${c.to.join()}`;
-
   const missing = warnings.length > 0 && (
     <span class="dim" title={warnings.join('\n')}>
       some changes may be missing
     </span>
   );
 
-  if (!last) return <span class="space">{missing}</span>;
+  if (!told) return <span class="space">{missing}</span>;
   return (
     <div class="markers">
       <ul aria-label="Changes in this time range">
         <li>
-          <Marker {...props} change={last} />
+          <Marker {...props} change={told} />
         </li>
       </ul>
       {changes.length > 1 && (
@@ -186,7 +194,7 @@ export function Markers(
                   .slice(-listed)
                   .reverse()
                   .map(c => (
-                    <li key={key(c)}>
+                    <li key={changeKey(c)}>
                       <Marker {...props} change={c} close={() => setOpen(false)} />
                     </li>
                   ))}

@@ -72,6 +72,8 @@ export function Rows(props: Context & { lines: Line[] }) {
         utc={utc}
         range={range}
         scale={v => axisText(v, heat)}
+        word={heat.type.split('/')[0] ?? ''}
+        titles={state.by || 'series'}
         chosen={cells}
         describe={describe}
         pick={c => setCells({ ...c, y1: c.y0 })}

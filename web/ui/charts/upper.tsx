@@ -13,7 +13,7 @@ import { chartRange, chosenParams } from '../state/requests.ts';
 import type { Chart as Kind, State } from '../state/state.ts';
 import { Chart } from './chart.tsx';
 import { History } from './history.tsx';
-import { changeText, Markers, toldChanges } from './markers.tsx';
+import { changeKey, changeText, firstTold, Markers, toldChanges } from './markers.tsx';
 import { Points } from './points.tsx';
 import { Rows } from './rows.tsx';
 import { Weights } from './weights.tsx';
@@ -59,16 +59,14 @@ function Group({ state, loader, act }: Context) {
   );
 }
 
-/** The changes that the page tells, in the order of time. Restarts of programs are seen in their counters. */
+/** The changes that the page tells, in the order of time. */
 function changesOf({ state, loader }: Context): Change[] {
-  const of = (key: string): Change[] => loader.get<Change[]>(key)?.answer?.data ?? [];
-
   if (state.chart !== 'lines' && state.chart !== 'rows') return [];
-  return toldChanges(of('changes'), of('restarts')).sort((a, b) => a.time - b.time);
+  return toldChanges(loader.get<Change[]>('changes')?.answer?.data ?? []);
 }
 
-function Picture(props: Context & { changes: Change[] }) {
-  const { state, changes } = props;
+function Picture(props: Context & { changes: Change[]; told: Change | undefined; tell: (c: Change) => void }) {
+  const { state, changes, told, tell } = props;
   const key = state.chart === 'rows' ? 'lines' : state.chart;
   const none = <p class="empty">No profiles in this time range.</p>;
 
@@ -95,7 +93,7 @@ function Picture(props: Context & { changes: Change[] }) {
             {...props}
             lines={lines}
             times={chartRange(state, props.now)}
-            marks={changes.map(c => ({ ms: c.time, text: changeText(c) }))}
+            marks={changes.map(c => ({ ms: c.time, text: changeText(c), chosen: c === told, choose: () => tell(c) }))}
           />
         )
       }
@@ -123,7 +121,9 @@ async function stepProfile({ state, now, act }: Context, step: -1 | 1): Promise<
 export function Upper(context: Context) {
   const { state, act } = context;
   const [failure, setFailure] = useState('');
+  const [told, setTold] = useState('');
   const changes = changesOf(context);
+  const change = changes.find(c => changeKey(c) === told) ?? firstTold(changes);
   const stepFrom = (from: State, by: -1 | 1): void => {
     setFailure('');
     stepProfile({ ...context, state: from }, by).catch((e: Error) => setFailure(e.message));
@@ -164,6 +164,7 @@ export function Upper(context: Context) {
         <Markers
           {...context}
           changes={changes}
+          told={change}
           warnings={context.loader.get('changes')?.answer?.warnings ?? []}
           step={stepFrom}
         />
@@ -183,7 +184,7 @@ export function Upper(context: Context) {
         </button>
       </div>
       {failure && <FailureBox text={failure} utc={state.tz === 'utc'} />}
-      <Picture {...context} changes={changes} />
+      <Picture {...context} changes={changes} told={change} tell={c => setTold(changeKey(c))} />
     </section>
   );
 }

@@ -3,8 +3,9 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { Line } from '../api/answer.ts';
 import { type Heat, stepRange, totalsHeat } from '../model/heat.ts';
+import { parseSelector } from '../model/selector.ts';
 import { formatTime } from '../model/time.ts';
-import { shownType } from '../parts/hooks.ts';
+import { labelNames, shownType } from '../parts/hooks.ts';
 import type { Context } from '../state/context.ts';
 import { sideB } from '../state/reducer.ts';
 import { chartRange, chartStep, chosenParams } from '../state/requests.ts';
@@ -20,6 +21,13 @@ function chosenCells(heat: Heat, s: State): Cells | null {
   const y1 = heat.rows.findIndex(r => r.min === s.total_min);
 
   return s.span && !s.total_outside && x0 >= 0 && x1 >= 0 && y0 >= 0 && y1 >= 0 ? { x0, x1, y0, y1 } : null;
+}
+
+/** Whether the profiles may be of programs that have nothing in common: no label of the query chooses one. */
+function areMixed({ state, loader }: Context): boolean {
+  const chosen = parseSelector(state.query)?.matchers.map(m => m.name) ?? [];
+
+  return labelNames(loader).includes('job') && !['job', 'exe', 'instance'].some(name => chosen.includes(name));
 }
 
 /** What can be done with the profiles of the chosen cells, which the page shows already. */
@@ -39,6 +47,7 @@ function Menu(props: Context & { range: [number, number] }) {
 
   return (
     <div class="menu" role="group" aria-label="Actions for the chosen profiles">
+      {areMixed(props) && <p class="dim">Of all jobs: choose one first, or different programs are compared.</p>}
       <button type="button" onClick={rest}>
         Against the rest
       </button>
@@ -107,6 +116,8 @@ export function Weights(props: Context & { line: Line }) {
         utc={utc}
         range={range}
         scale={v => String(Math.floor(v) + 1)}
+        word="profiles"
+        titles={`${heat.type.split('/')[0]} of one profile`}
         chosen={chosenCells(heat, state)}
         describe={describe}
         pick={pick}

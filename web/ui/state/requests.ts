@@ -3,7 +3,6 @@
 // steps of charts included. The parameters have the names of the API, so that
 // every view is one path away from curl and go tool pprof.
 import type { Request } from '../api/client.ts';
-import { formatSelector, parseSelector } from '../model/selector.ts';
 import { parseTime, stepFor } from '../model/time.ts';
 import { exactly, sideA, sideB } from './reducer.ts';
 import { isDiff, type Side, type State, type View } from './state.ts';
@@ -161,11 +160,7 @@ function chartRequests(s: State, now: number): Request[] {
     ];
     return [rangeRequest(s, 'weights', side, range, extra)];
   }
-  return [
-    lineRequest(s, 'lines', side, range),
-    changesRequest('changes', s.query, range),
-    ...restartRequests(s, range),
-  ];
+  return [lineRequest(s, 'lines', side, range), changesRequest(s, range)];
 }
 
 /** Number of steps of a function's history: each is a merge. */
@@ -226,25 +221,17 @@ function wholeRequests(s: State, now: number): Request[] {
 }
 
 /** When programs changed: marked on the chart. */
-function changesRequest(key: string, query: string, range: [number, number]): Request {
+function changesRequest(s: State, range: [number, number]): Request {
   // The same for all charts, which have steps of their own.
   const step = stepFor(range[1] - range[0], chartSteps);
   const params: Params = [
-    ['query', query],
+    ['query', s.query],
     ['from', String(range[0])],
     ['to', String(range[1])],
     ['step', `${step}s`],
   ];
 
-  return { key, path: 'api/v1/changes', params };
-}
-
-/** A program that was restarted is seen by counters that fall, which not all profiles have, but heap profiles of the same program. */
-function restartRequests(s: State, range: [number, number]): Request[] {
-  const selector = parseSelector(s.query);
-
-  if (!selector?.type || selector.type === 'heap') return [];
-  return [changesRequest('restarts', formatSelector({ ...selector, type: 'heap' }), range)];
+  return { key: 'changes', path: 'api/v1/changes', params };
 }
 
 /** Views that show one function, and nothing without one. */
