@@ -27,11 +27,11 @@ struct regex;
 
 /* One condition on the value of the label `name`. */
 struct matcher {
-	enum matcher_op op;
 	struct str name;
 	struct str value; /* the text after the operator, unquoted */
 	/* regex compiled from `value` for MATCH_RE and MATCH_NRE; else NULL */
 	struct regex *regex;
+	enum matcher_op op;
 	/* whether a label that is missing fulfils the condition in any case */
 	bool or_absent;
 };

@@ -167,16 +167,15 @@ static void change_add_instance(struct change *x, struct str instance)
 }
 
 /*
- * Add the restarts of series number `series` of the querier's selection, and set
- * *counts if it has counters. `t` has the totals of its profiles. The labels are
- * freed with the selection, so their texts are copied.
+ * Add the restarts of the series with the labels `ls`, and set *counts if it has
+ * counters. `t` has the totals of its profiles. The labels are freed with the
+ * selection, so their texts are copied.
  */
-static int changes_of_counters(struct changes *c, struct querier *q,
-			       size_t series, const struct totals_view *t,
+static int changes_of_counters(struct changes *c, const struct labels *ls,
+			       const struct totals_view *t,
 			       struct typeset *types, bool *counts,
 			       struct err *err)
 {
-	const struct labels *ls = querier_labels(q, series);
 	struct str job = labels_get(ls, str_of("job"));
 	struct str instance = labels_get(ls, str_of("instance"));
 	int rc = 0;
@@ -283,7 +282,8 @@ static int changes_of_series(struct changes *c, struct querier *q, size_t i,
 
 	if (rc || !t.count)
 		return rc;
-	rc = changes_of_counters(c, q, i, &t, types, &counts, err);
+	rc = changes_of_counters(c, querier_labels(q, i), &t, types, &counts,
+				 err);
 	if (!rc && !counts)
 		changes_add_target(c, querier_labels(q, i));
 	if (!rc && !changes_add_labels(c, querier_labels(q, i), &t))
@@ -342,8 +342,8 @@ static int changes_of_heaps(struct changes *c, struct querier *q,
 
 		rc = querier_totals(q, i, s->from, s->to, &t, err);
 		if (!rc)
-			rc = changes_of_counters(c, q, i, &t, types, &counts,
-						 err);
+			rc = changes_of_counters(c, querier_labels(q, i), &t,
+						 types, &counts, err);
 		if (!rc)
 			rc = changes_check(c, err);
 	}
