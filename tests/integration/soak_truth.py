@@ -166,11 +166,22 @@ def compare(what, seconds, truth, stolen, least):
     assert -max(least, 3 * sigma) <= error <= max(least, 3 * sigma) + stolen, what
 
 
+def tell_unknown(server, begin, end):
+    """Print when nothing is known, so that a loss can be told from a machine that stood still."""
+    times, _, covered = list(rates(server, 'process_cpu{job="ebpf"}', begin, end, 10).values())[0]
+    print('unknown:', [(int(t / 1000 - begin), c) for t, c in zip(times, covered) if c < 1])
+    for line in server.get('/metrics').text().splitlines():
+        if line.startswith('everprof_ebpf') and not line.endswith(' 0'):
+            print(line)
+
+
 def check_span(server, load, first, last):
     """Compare a span without a gap."""
     (begin, busy, steal, groups), (end, busy_end, steal_end, groups_end) = first, last
     stolen = (steal_end - steal) / (busy_end - busy)
     for labels, (_, values, covered) in rates(server, 'process_cpu{job="ebpf"}', begin, end, end - begin).items():
+        if covered[0] <= 0.99:
+            tell_unknown(server, begin, end)
         assert covered[0] > 0.99, covered
         compare(f'machine {labels}', values[0] / 1e9 * (end - begin), busy_end - busy, stolen, 0.01)
     for name, group in load.groups.items():
