@@ -129,7 +129,8 @@ static int changes_of_labels(struct changes *c, struct err *err)
 /*
  * Set *out to whether the process restarted between rows i and i + 1, which
  * shows as a counter that decreased. Rows with different type sets cannot be
- * compared; *out is then false. Set *counts if the rows have counters.
+ * compared; *out is then false. Set *counts, which is false before, if the rows
+ * have counters.
  */
 static int change_restarted(const struct totals_view *t, size_t i,
 			    struct typeset *types, bool *counts, bool *out,
@@ -338,7 +339,7 @@ static int changes_of_heaps(struct changes *c, struct querier *q,
 		querier_keep(q, changes_keep_target, c);
 	for (size_t i = 0; !rc && i < querier_count(q); i++) {
 		struct totals_view t = { 0 };
-		bool counts;
+		bool counts = false;
 
 		rc = querier_totals(q, i, s->from, s->to, &t, err);
 		if (!rc)
