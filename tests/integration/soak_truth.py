@@ -167,7 +167,8 @@ def compare(what, seconds, truth, stolen, least):
 
 
 def tell_unknown(server, begin, end):
-    """Print when nothing is known, so that a loss can be told from a machine that stood still."""
+    """Print the times for which no CPU time is known, and what the collector counted: did it lose samples, or did the
+    machine stand still?"""
     times, _, covered = list(rates(server, 'process_cpu{job="ebpf"}', begin, end, 10).values())[0]
     print('unknown:', [(int(t / 1000 - begin), c) for t, c in zip(times, covered) if c < 1])
     for line in server.get('/metrics').text().splitlines():

@@ -82,7 +82,7 @@ export function HeatMap(props: {
   /** A value of the scale, and what the values are. */
   scale: (value: number) => string;
   word: string;
-  /** What the titles of the rows are. */
+  /** What the titles of the rows say, such as "job": shown below them. */
   titles: string;
   /** The cells that are marked, if any. */
   chosen: Cells | null;

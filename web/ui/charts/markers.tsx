@@ -3,7 +3,7 @@
 // Each has a comparison of before and after, and the last profile before.
 import { useState } from 'preact/hooks';
 import type { Change } from '../api/answer.ts';
-import { anyOf, parseSelector, withMatcher } from '../model/selector.ts';
+import { anyOf, matchedLabels, withMatcher } from '../model/selector.ts';
 import { formatClock, parseTime } from '../model/time.ts';
 import { Popup } from '../parts/popup.tsx';
 import type { Context } from '../state/context.ts';
@@ -60,7 +60,7 @@ const mostListed = 20;
 
 /** The query with one of these values of a label, unless it has chosen some already. */
 function withAnyOf(query: string, name: string, values: string[]): string {
-  const names = parseSelector(query)?.matchers.map(m => m.name) ?? [];
+  const names = matchedLabels(query);
   const [first = ''] = values;
 
   if (names.includes(name) || !values.every(Boolean) || !first || values.length > mostListed) return query;
@@ -77,12 +77,12 @@ export function changeQuery(query: string, c: Change): string {
   return withAnyOf(withAnyOf(query, name, values), 'instance', c.instances);
 }
 
-/** What tells a change from the others. */
+/** A text that is different for each change of an answer. */
 export function changeKey(c: Change): string {
   return `${c.time} ${c.kind} ${c.name} ${c.jobs.join()} ${c.programs.join()} ${c.to.join()}`;
 }
 
-/** The change that is told first: the last new version or build; if there is none, the last restart. */
+/** The change that is named beside the chart at first: the last new version or build, or else the last restart. */
 export function firstTold(changes: Change[]): Change | undefined {
   return changes.findLast(c => c.kind !== 'restart') ?? changes[changes.length - 1];
 }
@@ -90,7 +90,7 @@ export function firstTold(changes: Change[]): Change | undefined {
 /** What must have happened together to be one change: the same jobs or programs, within this time. */
 const together = 60e3;
 
-/** The changes that are told: a build that comes with a new value of a label is known by that value. */
+/** The changes that the page shows: without the builds that come with a new value of a label, which says the same. */
 export function toldChanges(changes: Change[]): Change[] {
   const versions = changes.filter(c => c.kind === 'label');
   const isNamed = (c: Change): boolean =>
@@ -159,7 +159,7 @@ function Marker({
 export function Markers(
   props: Context & {
     changes: Change[];
-    /** The change that is told beside the box. */
+    /** The change that is named beside the chart. */
     told: Change | undefined;
     /** Why changes may be missing. */
     warnings: string[];

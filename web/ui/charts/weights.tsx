@@ -3,7 +3,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { Line } from '../api/answer.ts';
 import { type Heat, stepRange, totalsHeat } from '../model/heat.ts';
-import { parseSelector } from '../model/selector.ts';
+import { matchedLabels } from '../model/selector.ts';
 import { formatTime } from '../model/time.ts';
 import { labelNames, shownType } from '../parts/hooks.ts';
 import type { Context } from '../state/context.ts';
@@ -25,7 +25,7 @@ function chosenCells(heat: Heat, s: State): Cells | null {
 
 /** Whether the profiles may be of programs that have nothing in common: no label of the query chooses one. */
 function areMixed({ state, loader }: Context): boolean {
-  const chosen = parseSelector(state.query)?.matchers.map(m => m.name) ?? [];
+  const chosen = matchedLabels(state.query);
 
   return labelNames(loader).includes('job') && !['job', 'exe', 'instance'].some(name => chosen.includes(name));
 }

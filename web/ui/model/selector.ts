@@ -86,6 +86,11 @@ export function formatSelector(s: Selector): string {
   return `${simple ? s.type : ''}${parts.length ? `{${parts.join(',')}}` : ''}`;
 }
 
+/** The names of the labels that a selector has matchers for. */
+export function matchedLabels(text: string): string[] {
+  return parseSelector(text)?.matchers.map(m => m.name) ?? [];
+}
+
 /** The selector with a matcher added, which replaces one of the same label and operator "=". */
 export function withMatcher(text: string, m: Matcher): string {
   const s = parseSelector(text);
